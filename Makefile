@@ -1,0 +1,35 @@
+# Each target sets itself up: the virtual environment in .venv, pinned by constraints.txt.
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: run test check bench docs clean
+
+run: .venv/ready-run
+	$(BIN)/sojourn solve customer-selection:servers=5,classes=3
+
+test: .venv/ready-dev
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/numba-boundscheck $(BIN)/python -m pytest -q -p no:cacheprovider tests/kernels
+	@$(BIN)/python tests/not_run.py
+
+check: .venv/ready-dev
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+bench: .venv/ready-dev
+	for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
+
+.venv/ready-run: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[plot]'
+	@touch $@
+
+.venv/ready-dev: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@ .venv/ready-run
+
+clean:
+	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis demo

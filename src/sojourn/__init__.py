@@ -1,0 +1,55 @@
+"""Sojourn: continuous-time Markov decision processes, modelled, solved with a proof, and learned online.
+
+Every public name is imported on first use, so `import sojourn` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "CTMDP": "sojourn.model.ctmdp",
+    "Choice": "sojourn.model.explore",
+    "Knowledge": "sojourn.model.knowledge",
+    "load": "sojourn.model.files",
+    "check": "sojourn.model.checks",
+    "make": "sojourn.zoo.catalogue",
+    "solve": "sojourn.solving.solve",
+    "Solution": "sojourn.solving.solution",
+    "evaluate": "sojourn.solving.evaluate",
+    "difficulty": "sojourn.instance.difficulty",
+    "Difficulty": "sojourn.instance.difficulty",
+    "gaps": "sojourn.instance.gaps",
+    "diameter": "sojourn.instance.diameter",
+    "gain_gap": "sojourn.instance.gain_gap",
+    "Plan": "sojourn.learn.learner",
+    "History": "sojourn.learn.learner",
+    "learner": "sojourn.learn.catalogue",
+    "CTUCRL": "sojourn.learn.ct_ucrl",
+    "DoublingCTUCRL": "sojourn.learn.doubling",
+    "simulate": "sojourn.simulation.simulate",
+    "Run": "sojourn.simulation.run",
+    "Session": "sojourn.simulation.session",
+    "Study": "sojourn.study.study",
+    "SojournError": "sojourn.errors",
+    "ModelError": "sojourn.errors",
+}
+_MODULES = {"zoo", "learn", "gym", "model", "solving", "instance", "simulation", "study", "report"}
+
+__all__ = [*sorted(_HOME), "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        # A submodule may carry the function's own name (`sojourn.instance.diameter`); only top-level names must differ.
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return import_module(f"sojourn.{name}")
+    raise AttributeError(f"module 'sojourn' has no attribute {name!r}; public names: {', '.join(sorted(_HOME))}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME, *_MODULES})

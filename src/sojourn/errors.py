@@ -1,0 +1,68 @@
+"""The errors a user can meet.  Each message names the entry, its value, the rule and the remedy."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class SojournError(Exception):
+    """Base of every error that Sojourn raises on purpose."""
+
+
+class ModelError(SojournError, ValueError):
+    """A model, or a value handed to one, breaks a rule."""
+
+
+class FileError(SojournError, ValueError):
+    """A file cannot be read as what it claims to be."""
+
+
+class AssumptionError(SojournError, ValueError):
+    """A result was asked for whose assumption fails; the message carries the witness."""
+
+
+class ToleranceError(SojournError, RuntimeError):
+    """A certificate wider than asked for; `.best` holds the best answer so far."""
+
+    def __init__(self, message: str, best: object = None):
+        super().__init__(message)
+        self.best = best
+
+
+class ParameterError(SojournError, ValueError):
+    """A parameter out of its range, or unknown."""
+
+
+class ReportError(SojournError, ValueError):
+    """A report to a session that cannot be true; nothing was counted."""
+
+
+class StoreError(SojournError, RuntimeError):
+    """A study's store cannot be used as asked."""
+
+
+class MissingExtraError(SojournError, ImportError):
+    """An optional dependency is not installed; the message names the extra."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return `no learner named 'ctucrl'; did you mean 'ct-ucrl'? Known: ...`.
+
+    >>> unknown_name("learner", "ctucrl", ["ct-ucrl", "ct-imed"])
+    "no learner named 'ctucrl'; did you mean 'ct-ucrl'? Known: ct-imed, ct-ucrl"
+    """
+    options = sorted(known)
+    close = get_close_matches(str(name), options, n=1, cutoff=0.5)
+    guess = f"; did you mean {close[0]!r}?" if close else "."
+    return f"no {kind} named {name!r}{guess} Known: {', '.join(options)}"
+
+
+def require(module: str, extra: str) -> object:
+    """Import `module`, or raise with the sentence that names the extra to install."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"this needs {module!r}, which is not installed ({error}); run `pip install 'sojourn[{extra}]'`"
+        ) from error

@@ -1,0 +1,282 @@
+"""The model: a continuous-time Markov decision process, sparse over its admissible pairs, valid because it exists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sojourn.errors import ModelError, unknown_name
+from sojourn.model.knowledge import Knowledge
+from sojourn.model.numbers import rate_bounds_pair
+from sojourn.model.validate import validate
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CTMDP:
+    """A continuous-time Markov decision process with finitely many states and actions.
+
+    Pairs (state, action) that are admissible are numbered 0..P-1, by state and then by action; the pairs of state s are
+    `pair_start[s]:pair_start[s+1]`, and the successors of pair k are `row_start[k]:row_start[k+1]` in `next_state` and
+    `probability` (all positive: the support).  On choosing the pair the reward `reward[k]` is paid at once, then
+    `running[k]` per unit of time during an exponential holding time of rate `rate[k]`, then `transition_reward[i]` (if
+    any) with the jump i.  Build one with `from_arrays`, `from_pairs`, `from_generators`, `from_mdp`, `explore` or
+    `sojourn.load`.
+    """
+
+    pair_start: np.ndarray
+    pair_action: np.ndarray
+    row_start: np.ndarray
+    next_state: np.ndarray
+    probability: np.ndarray
+    rate: np.ndarray
+    reward: np.ndarray
+    running: np.ndarray
+    states: tuple[str, ...]
+    actions: tuple[str, ...]
+    transition_reward: np.ndarray | None = None
+    rate_bounds: tuple[float, float] | None = None
+    name: str = ""
+    holding: str = "exponential"
+
+    def __post_init__(self) -> None:
+        if self.rate_bounds is not None:
+            object.__setattr__(self, "rate_bounds", rate_bounds_pair(self.rate_bounds))
+        validate(self)
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    # ---- sizes and derived arrays -------------------------------------------------------------------------------
+
+    @property
+    def n_states(self) -> int:
+        return len(self.states)
+
+    @property
+    def n_actions(self) -> int:
+        return len(self.actions)
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.pair_action)
+
+    @cached_property
+    def pair_state(self) -> np.ndarray:
+        """The state of each pair."""
+        return np.repeat(np.arange(self.n_states), np.diff(self.pair_start))
+
+    @cached_property
+    def expected_reward(self) -> np.ndarray:
+        """Lump sum of each pair with the mean of the transition rewards folded in; the running reward is apart."""
+        if self.transition_reward is None:
+            return self.reward
+        return self.reward + np.add.reduceat(self.probability * self.transition_reward, self.row_start[:-1])
+
+    @cached_property
+    def mean_holding_time(self) -> np.ndarray:
+        return 1.0 / self.rate
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """`rate_bounds` if given, else the least and the largest rate of the model itself."""
+        return self.rate_bounds or (float(self.rate.min()), float(self.rate.max()))
+
+    @cached_property
+    def matrix(self) -> Any:
+        """Transition probabilities as a scipy CSR matrix, one row per pair."""
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix((self.probability, self.next_state, self.row_start), shape=(self.n_pairs, self.n_states))
+
+    # ---- looking things up --------------------------------------------------------------------------------------
+
+    @cached_property
+    def _state_index(self) -> dict[str, int]:
+        return {label: i for i, label in enumerate(self.states)}
+
+    @cached_property
+    def _action_index(self) -> dict[str, int]:
+        return {label: i for i, label in enumerate(self.actions)}
+
+    def state(self, state: int | str) -> int:
+        """Return the index of a state given by index or label."""
+        return _lookup("state", state, self._state_index)
+
+    def action(self, action: int | str) -> int:
+        """Return the index of an action given by index or label."""
+        return _lookup("action", action, self._action_index)
+
+    def pair(self, state: int | str, action: int | str) -> int:
+        """Return the number of the pair (state, action), each an index or a label."""
+        s, a = self.state(state), self.action(action)
+        start, end = self.pair_start[s], self.pair_start[s + 1]
+        k = start + int(np.searchsorted(self.pair_action[start:end], a))
+        if k == end or self.pair_action[k] != a:
+            allowed = ", ".join(self.actions[b] for b in self.pair_action[start:end])
+            raise ModelError(f"action {self.actions[a]!r} is not admissible in state {self.states[s]!r}; choose of: {allowed}")
+        return int(k)
+
+    def policy_pairs(self, policy: Sequence[int | str] | Mapping[str, str] | np.ndarray) -> np.ndarray:
+        """Return the pair that a policy (action per state, or {state: action}) chooses in each state."""
+        if isinstance(policy, Mapping):
+            missing = [s for s in self.states if s not in policy]
+            if missing:
+                raise ModelError(f"the policy names no action for state {missing[0]!r} ({len(missing)} missing).")
+            policy = [policy[s] for s in self.states]
+        if len(policy) != self.n_states:
+            raise ModelError(f"the policy has {len(policy)} entries; it needs one action for each of {self.n_states} states.")
+        return np.array([self.pair(s, a) for s, a in enumerate(policy)], dtype=np.int64)
+
+    def table(self, per_pair: np.ndarray, fill: float = np.nan) -> np.ndarray:
+        """Return per-pair values as an (S, A) table, `fill` where the pair is not admissible."""
+        values = np.asarray(per_pair)
+        kind = values.dtype if np.can_cast(type(fill), values.dtype) else np.result_type(values.dtype, type(fill))
+        out = np.full((self.n_states, self.n_actions), fill, dtype=kind)
+        out[self.pair_state, self.pair_action] = values
+        return out
+
+    @cached_property
+    def admissible(self) -> np.ndarray:
+        """(S, A) table of booleans."""
+        return self.table(np.ones(self.n_pairs, dtype=bool), fill=False)
+
+    def dense(self) -> dict[str, np.ndarray]:
+        """Return `transition` (S, A, S), `rate`, `reward`, `running` (S, A; NaN where not admissible), `admissible`."""
+        transition = np.full((self.n_states, self.n_actions, self.n_states), np.nan)
+        transition[self.pair_state, self.pair_action] = self.matrix.toarray()
+        return {
+            "transition": transition,
+            "rate": self.table(self.rate),
+            "reward": self.table(self.expected_reward),
+            "running": self.table(self.running),
+            "admissible": self.admissible,
+        }
+
+    # ---- other views --------------------------------------------------------------------------------------------
+
+    def knowledge(self, rate_bounds: tuple[float, float] | None = None, supports: bool = False) -> Knowledge:
+        """Return what a learner may know: admissible pairs, mean lump sums, running rewards, rate bounds, supports if told."""
+        lo, hi = rate_bounds_pair(rate_bounds) if rate_bounds is not None else self.bounds
+        if self.rate.min() < lo or self.rate.max() > hi:
+            raise ModelError(
+                f"rate_bounds is ({lo:g}, {hi:g}) but the model's rates span [{self.rate.min():g}, {self.rate.max():g}]; "
+                "every rate must lie within the bounds (assume-rate). Widen them."
+            )
+        known = {"support_start": self.row_start, "support_state": self.next_state} if supports else {}
+        return Knowledge(
+            pair_start=self.pair_start, pair_action=self.pair_action, reward=self.expected_reward, running=self.running,
+            rate_min=lo, rate_max=hi, states=self.states, actions=self.actions, **known,
+        )
+
+    def uniformized(self, rate: float | None = None) -> CTMDP:
+        """Return the equivalent discrete-time MDP at uniform rate `rate` (default: rate_max); its gain is gain/rate."""
+        from sojourn.model.uniformize import uniformize
+
+        return uniformize(self, rate)
+
+    def replace(self, **changes: Any) -> CTMDP:
+        """Return a copy with some fields changed, validated anew."""
+        from dataclasses import replace
+
+        return replace(self, **changes)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a `.json` or `.npz` file, replacing it atomically."""
+        from sojourn.model.files import save
+
+        save(self, path)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the model (needs the extra `plot`)."""
+        from sojourn.report.models import plot_model
+
+        return plot_model(self, **options)
+
+    # ---- ways in ------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_arrays(cls, transition: Any, rate: Any, reward: Any = None, running: Any = None, admissible: Any = None,
+                    states: Sequence[str] | None = None, actions: Sequence[str] | None = None,
+                    rate_bounds: tuple[float, float] | None = None, **more: Any) -> CTMDP:
+        """Build from dense arrays: transition (S, A, S), rate (S, A), reward (S, A), optional running (S, A).
+
+        `admissible` (S, A) marks the pairs that exist (default: all); elsewhere the entries are ignored. `more` may hold `cost`,
+        `running_cost` (negative rewards), `transition_reward` (S, A, S), `normalize_rows`, `name`.
+        """
+        from sojourn.model.build import from_arrays
+
+        return from_arrays(transition, rate, reward, running, admissible, states, actions, rate_bounds, **more)
+
+    @classmethod
+    def from_pairs(cls, state: Any, action: Any, transition: Any, rate: Any, reward: Any = None, running: Any = None,
+                   **more: Any) -> CTMDP:
+        """Build from flat lists over pairs: `state[k]`, `action[k]` (indices), a sparse or dense (P, S) `transition`."""
+        from sojourn.model.build import from_pairs
+
+        return from_pairs(state, action, transition, rate, reward, running, **more)
+
+    @classmethod
+    def from_generators(cls, generators: Any, reward: Any = None, running: Any = None, **more: Any) -> CTMDP:
+        """Build from one generator matrix (S, S) per action: {action: matrix} or an array (A, S, S); a zero row is not admissible."""
+        from sojourn.model.build import from_generators
+
+        return from_generators(generators, reward, running, **more)
+
+    @classmethod
+    def from_mdp(cls, transition: Any, reward: Any, admissible: Any = None, **more: Any) -> CTMDP:
+        """Build from a discrete-time MDP: transition (S, A, S), reward (S, A); every holding time is one unit."""
+        from sojourn.model.build import from_mdp
+
+        return from_mdp(transition, reward, admissible, **more)
+
+    @classmethod
+    def explore(cls, start: Any, choices: Callable[[Any], Mapping[Any, Any]], **more: Any) -> CTMDP:
+        """Build breadth-first from `start`: `choices(state)` gives {action: Choice(rates={next_state: intensity}, ...)}."""
+        from sojourn.model.explore import explore
+
+        return explore(start, choices, **more)
+
+    # ---- words --------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        name = f" {self.name!r}" if self.name else ""
+        lo, hi = self.bounds
+        kind = "rate bounds" if self.rate_bounds else "rates"
+        return (f"<CTMDP{name}: {self.n_states} states, {self.n_actions} actions, {self.n_pairs} pairs, "
+                f"{len(self.next_state)} transitions, {kind} [{lo:g}, {hi:g}]>")
+
+    def _repr_html_(self) -> str:
+        from sojourn.model.words import model_html
+
+        return model_html(self)
+
+    def equals(self, other: CTMDP) -> bool:
+        """Return whether two models are the same, number for number and label for label."""
+        mine, theirs = vars(self), vars(other)
+        for field in self.__dataclass_fields__:
+            a, b = mine[field], theirs[field]
+            if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+                if a is None or b is None or not np.array_equal(a, b):
+                    return False
+            elif a != b:
+                return False
+        return True
+
+
+def _lookup(kind: str, key: Any, index: dict[str, int]) -> int:
+    if isinstance(key, str):
+        if key not in index:
+            raise ModelError(unknown_name(kind, key, list(index)[:50]))
+        return index[key]
+    if isinstance(key, (bool, np.bool_)) or not isinstance(key, (int, np.integer)):
+        raise ModelError(f"{kind} {key!r} is a {type(key).__name__}; integers are indices and strings are labels.")
+    if not 0 <= key < len(index):
+        raise ModelError(f"{kind} {int(key)} does not exist; indices run from 0 to {len(index) - 1}.")
+    return int(key)
