@@ -1,0 +1,17 @@
+"""Learners: plans in, observations out.  The public names are imported on first use."""
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "Plan": "learner", "History": "learner", "Learner": "learner", "Episode": "learner", "Counts": "counts",
+    "PlausibleSet": "plausible", "plausible_set": "plausible", "extended_value_iteration": "optimism",
+    "CTUCRL": "ct_ucrl", "DoublingCTUCRL": "doubling", "LEARNERS": "catalogue",
+}
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"sojourn.learn.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'sojourn.learn' has no attribute {name!r}; public names: {', '.join(sorted(_HOME))}")

@@ -1,0 +1,75 @@
+"""Everything a learner has counted: visits, kept holding times, rewards, and transitions over the successors seen so far."""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any
+
+import numpy as np
+
+from sojourn.kernels.counts import find_slot, keeps, sorted_rows
+from sojourn.model.knowledge import Knowledge
+
+ARRAYS = ("visits", "holding_sum", "reward_sum", "head", "slot_state", "slot_next", "slot_count", "used")
+
+
+class Counts:
+    """Counts per pair.  `epoch` is t, the number of the next decision: 1 + observations.
+
+    `holding_sum` adds the holding times that the truncation keeps (all of them where `delta` is None or 1); the truncated
+    mean divides it by all visits.  Paper: alg: CTUCRL, step 3; eq:truncate-mean
+    """
+
+    def __init__(self, knowledge: Knowledge, delta: float | None = None):
+        pairs = knowledge.n_pairs
+        self.scale = 0.0 if delta is None else knowledge.rate_min**2 * log(1 / delta)
+        self.epoch = 1
+        self.visits = np.zeros(pairs, dtype=np.int64)
+        self.holding_sum = np.zeros(pairs)
+        self.reward_sum = np.zeros(pairs)
+        self.head = np.full(pairs, -1, dtype=np.int64)
+        self.slot_state = np.zeros(0, dtype=np.int64)
+        self.slot_next = np.zeros(0, dtype=np.int64)
+        self.slot_count = np.zeros(0, dtype=np.int64)
+        self.used = np.zeros(1, dtype=np.int64)
+
+    def reserve(self, slots: int) -> None:
+        """Make room for `slots` more successors."""
+        need = int(self.used[0]) + slots
+        if need > len(self.slot_state):
+            size = max(need, 2 * len(self.slot_state), 16)
+            for name in ("slot_state", "slot_next", "slot_count"):
+                old = getattr(self, name)
+                new = np.zeros(size, dtype=np.int64)
+                new[: len(old)] = old
+                setattr(self, name, new)
+
+    def add(self, pair: int, holding_time: float, next_state: int, reward: float = 0.0) -> None:
+        """Count one epoch: the pair chosen, how long it held, where it jumped, what it paid."""
+        self.reserve(1)
+        visit = self.visits[pair] + 1
+        self.visits[pair] = visit
+        if keeps(holding_time, visit, self.scale):
+            self.holding_sum[pair] += holding_time
+        self.reward_sum[pair] += reward
+        slot = find_slot(pair, next_state, self.head, self.slot_state, self.slot_next, self.slot_count, self.used)
+        self.slot_count[slot] += 1
+        self.epoch += 1
+
+    @property
+    def truncated_mean(self) -> np.ndarray:
+        """The truncated empirical mean holding time per pair, 0 where nothing was seen."""
+        return self.holding_sum / np.maximum(1, self.visits)
+
+    def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return (row_start, next_state, count): the successors seen from each pair, in order of the state."""
+        return sorted_rows(self.head, self.slot_state, self.slot_next, self.slot_count, int(self.used[0]))
+
+    def state(self) -> dict[str, Any]:
+        return {"epoch": self.epoch, "scale": self.scale, **{name: getattr(self, name).copy() for name in ARRAYS}}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.epoch = int(state["epoch"])
+        self.scale = float(state["scale"])
+        for name in ARRAYS:
+            setattr(self, name, np.array(state[name], dtype=getattr(self, name).dtype))
