@@ -1,0 +1,136 @@
+"""The Markov chain that a policy makes of a model, and its evaluation equations.
+
+All of it is done at the jumps (the embedded chain), where the transition matrix does not depend on the rates: rates from
+1e-6 to 1e6 in one model do not spoil the linear systems, as they would after uniformization.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sojourn.model.ctmdp import CTMDP
+from sojourn.model.graph import closed_classes
+
+DENSE = 200  # states up to which a dense factorization is faster than a sparse one
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Embedded chain of a policy: transition matrix (CSR), mean reward and mean holding time of one visit per state."""
+
+    matrix: Any
+    reward: np.ndarray
+    holding: np.ndarray
+
+    @property
+    def n_states(self) -> int:
+        return len(self.reward)
+
+    def classes(self) -> list[np.ndarray]:
+        """Return the recurrent classes."""
+        tail = np.repeat(np.arange(self.n_states), np.diff(self.matrix.indptr))
+        return closed_classes(self.n_states, tail, self.matrix.indices)
+
+    def restricted(self, states: np.ndarray) -> Chain:
+        """Return the chain on a closed set of states."""
+        return Chain(self.matrix[states][:, states], self.reward[states], self.holding[states])
+
+
+def visit_reward(model: CTMDP) -> np.ndarray:
+    """Return the mean reward of one visit to each pair, running reward included: r + c/λ."""
+    return model.expected_reward + model.running / model.rate
+
+
+def chain_of(model: CTMDP, pairs: np.ndarray) -> Chain:
+    """Return the chain of the deterministic policy that chooses `pairs[s]` in state s."""
+    return Chain(model.matrix[pairs], visit_reward(model)[pairs], 1.0 / model.rate[pairs])
+
+
+def mixed_chain(model: CTMDP, weight: np.ndarray) -> Chain:
+    """Return the chain of the randomized policy that chooses pair k of its state with probability `weight[k]`."""
+    from scipy.sparse import csr_matrix
+
+    pick = csr_matrix((weight, (model.pair_state, np.arange(model.n_pairs))), shape=(model.n_states, model.n_pairs))
+    pick.eliminate_zeros()
+    matrix = (pick @ model.matrix).tocsr()
+    matrix.sort_indices()
+    return Chain(matrix, pick @ visit_reward(model), pick @ (1.0 / model.rate))
+
+
+class Factors:
+    """LU factors of I - P without the row and column of one recurrent state: visits and rewards until it is hit."""
+
+    def __init__(self, chain: Chain, reference: int):
+        from scipy.sparse import csc_matrix, identity
+
+        keep = np.flatnonzero(np.arange(chain.n_states) != reference)
+        self.keep, self.size, self._lu, self._dense = keep, len(keep), None, None
+        if not self.size:
+            return
+        if chain.n_states <= DENSE:
+            self._dense = np.eye(self.size) - chain.matrix.toarray()[np.ix_(keep, keep)]
+        else:
+            from scipy.sparse.linalg import splu
+
+            system = csc_matrix(identity(self.size, format="csr") - chain.matrix[keep][:, keep])
+            # a diagonally dominant M-matrix: pivots on the diagonal are stable and keep the fill of the ordering
+            self._lu = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+
+    def solve(self, right: np.ndarray, transposed: bool = False) -> np.ndarray:
+        """Solve (I - P) x = right (or its transpose) over the states kept."""
+        if not self.size:
+            return right
+        if self._dense is not None:
+            return np.linalg.solve(self._dense.T if transposed else self._dense, right)
+        return self._lu.solve(right, "T" if transposed else "N")  # type: ignore[union-attr]
+
+
+def gain_and_bias(chain: Chain, recurrent: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return (gain, bias with 0 in state 0, stationary law of the embedded chain) of a chain with one recurrent class."""
+    reference = int(recurrent[0])
+    factors = Factors(chain, reference)
+    law = _stationary(chain, factors, reference)
+    best = int(np.argmax(law))
+    if law[reference] < 0.1 * law[best]:  # hitting times of a rare state are long and would cost digits
+        reference = best
+        factors = Factors(chain, reference)
+        law = _stationary(chain, factors, reference)
+    gain, bias = 0.0, np.zeros(chain.n_states)
+    for _ in range(3):  # the first pass solves, the others take the rounding errors out
+        step, change = _correction(chain, factors, reference, gain, bias)
+        gain, bias = gain + step, bias + change
+    return gain, bias - bias[0], law
+
+
+def _stationary(chain: Chain, factors: Factors, reference: int) -> np.ndarray:
+    law = np.zeros(chain.n_states)
+    law[reference] = 1.0
+    if factors.size:
+        row = chain.matrix[[reference]].toarray().ravel()
+        law[factors.keep] = np.maximum(factors.solve(row[factors.keep], transposed=True), 0.0)
+    return law / law.sum()
+
+
+def _correction(chain: Chain, factors: Factors, reference: int, gain: float,
+                bias: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return what to add to (gain, bias) so that r - gain τ + P bias - bias becomes 0."""
+    rest = chain.reward - gain * chain.holding + differences(chain.matrix, bias)
+    change = np.zeros(chain.n_states)
+    if not factors.size:
+        return float(rest[0] / chain.holding[0]), change
+    solved = factors.solve(np.column_stack([rest[factors.keep], chain.holding[factors.keep]]))
+    row = chain.matrix[[reference]].toarray().ravel()[factors.keep]
+    step = (rest[reference] + row @ solved[:, 0]) / (chain.holding[reference] + row @ solved[:, 1])
+    change[factors.keep] = solved[:, 0] - step * solved[:, 1]
+    return float(step), change
+
+
+def differences(matrix: Any, u: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
+    """Return Σ_j p(j) (u(j) - u(own)) of each row, summed over differences so that a large common level costs nothing."""
+    own = np.arange(matrix.shape[0]) if own is None else own
+    lengths = np.diff(matrix.indptr)
+    terms = matrix.data * (u[matrix.indices] - np.repeat(u[own], lengths))
+    return np.add.reduceat(terms, matrix.indptr[:-1])

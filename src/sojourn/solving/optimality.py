@@ -1,0 +1,45 @@
+"""The optimality equation at a guess (gain, bias): what each pair gains on it, and which actions attain the maximum."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sojourn.model.ctmdp import CTMDP
+from sojourn.solving.chain import differences, visit_reward
+
+EPSILON = float(np.finfo(float).eps)
+
+
+def advantages(model: CTMDP, gain: float, bias: np.ndarray) -> np.ndarray:
+    """Return r + (c - ρ)/λ + Σ_j p(j) h(j) - h(s) of each pair: 0 at best when (ρ, h) is optimal.   Paper: eq:opt-eqn"""
+    return visit_reward(model) - gain / model.rate + differences(model.matrix, bias, model.pair_state)
+
+
+def noise(model: CTMDP, gain: float, bias: np.ndarray) -> np.ndarray:
+    """Return the size of rounding errors in `advantages`, per pair."""
+    around = model.matrix @ np.abs(bias) + np.abs(bias)[model.pair_state]
+    return 32 * EPSILON * (np.abs(model.expected_reward) + (np.abs(model.running) + abs(gain)) / model.rate + around)
+
+
+def best_pairs(model: CTMDP, values: np.ndarray, slack: np.ndarray | float = 0.0) -> np.ndarray:
+    """Return for each state its first pair whose value is within `slack` of the state's best."""
+    top = np.maximum.reduceat(values, model.pair_start[:-1])
+    good = values >= top[model.pair_state] - slack
+    pair = np.where(good, np.arange(model.n_pairs), model.n_pairs)
+    return np.minimum.reduceat(pair, model.pair_start[:-1])
+
+
+def improved(model: CTMDP, pairs: np.ndarray, gain: float, bias: np.ndarray) -> np.ndarray:
+    """Return the policy with better pairs where there are any beyond rounding; elsewhere it stays as it is."""
+    values = advantages(model, gain, bias)
+    error = noise(model, gain, bias)
+    best = best_pairs(model, values)
+    better = values[best] > values[pairs] + error[best] + error[pairs]
+    return np.where(better, best, pairs)
+
+
+def tied_pairs(model: CTMDP, gain: float, bias: np.ndarray, accuracy: float) -> np.ndarray:
+    """Return the lowest action of each state that is optimal: a tie costs at most `accuracy` of gain, or is rounding."""
+    error = noise(model, gain, bias)
+    slack = np.minimum(1e5 * error, np.maximum(2 * error, accuracy / model.rate))
+    return best_pairs(model, advantages(model, gain, bias), slack)

@@ -1,0 +1,61 @@
+"""Solve a model: optimal gain, bias, policy, and an interval that proves the gain."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from sojourn.errors import ParameterError, ToleranceError, unknown_name
+from sojourn.model.ctmdp import CTMDP
+from sojourn.model.numbers import real_number
+from sojourn.solving.certificate import gain_bounds
+from sojourn.solving.optimality import tied_pairs
+from sojourn.solving.policy_iteration import improve_until_optimal
+from sojourn.solving.solution import Solution
+from sojourn.solving.structure import first_policy
+
+METHODS = ("policy-iteration",)
+Answer = tuple[np.ndarray, float, np.ndarray, int]
+
+
+def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Solution:
+    """Return the optimal gain (reward per unit time), bias (0 in state 0), policy and the bounds that prove the gain.
+
+    `method`: `policy-iteration`, `value-iteration`, `linear-programming`, or `auto`.  `tolerance` is the width of the
+    proved interval relative to max(1, |gain|); a wider one raises ToleranceError, which holds the answer in `.best`.
+    A model whose optimal gain depends on the state is refused with the reason.
+
+    >>> model = CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[3.0, 5], [2, 7]], [[5.0, 8], [-4, -12]])
+    >>> round(solve(model).gain, 12)
+    5.714285714286
+    """
+    if method not in ("auto", *METHODS):
+        raise ParameterError(unknown_name("method", method, ("auto", *METHODS)))
+    if real_number("tolerance", tolerance) <= 0:
+        raise ParameterError(f"tolerance is {tolerance:g}; it must be positive. 1e-9 is the default.")
+    began = time.perf_counter()
+    start = first_policy(model)
+    name = _automatic(model) if method == "auto" else method
+    pairs, gain, bias, iterations = _BY_NAME[name](model, start, tolerance)
+    chosen = tied_pairs(model, gain, bias, 1e-10 * max(1.0, abs(gain)))
+    bounds = gain_bounds(model, bias)
+    solution = Solution(gain, bias, model.pair_action[chosen], bounds, name, iterations, time.perf_counter() - began, model)
+    width = bounds[1] - bounds[0]
+    if not width <= tolerance * max(1.0, abs(gain)):
+        raise ToleranceError(
+            f"the gain is {gain:.12g}, proved in [{bounds[0]:.12g}, {bounds[1]:.12g}]: the width {width:.3g} is above the tolerance "
+            f"{tolerance:g} (relative to max(1, |gain|)). Raise `tolerance`, or take the answer from `.best` of this error.", solution)
+    return solution
+
+
+def _automatic(model: CTMDP) -> str:
+    return "policy-iteration"
+
+
+def _policy_iteration(model: CTMDP, start: np.ndarray, tolerance: float) -> Answer:
+    return improve_until_optimal(model, start)
+
+
+_BY_NAME: dict[str, Callable[[CTMDP, np.ndarray, float], Answer]] = {"policy-iteration": _policy_iteration}

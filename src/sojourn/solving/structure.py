@@ -1,0 +1,140 @@
+"""Is the optimal gain the same from every state?  And a first policy from which policy iteration cannot get lost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sojourn.errors import AssumptionError
+from sojourn.model.ctmdp import CTMDP
+from sojourn.model.graph import end_components, strong_components, sure_reach
+from sojourn.solving.chain import Chain, chain_of, gain_and_bias
+from sojourn.solving.optimality import best_pairs
+
+
+def one_class(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, Chain, np.ndarray]:
+    """Return (pairs, chain, recurrent class): `pairs` itself if it has one recurrent class, else repaired.
+
+    The repair keeps the class with the best gain and leads every state that might miss it there with probability one.
+    """
+    chain = chain_of(model, pairs)
+    classes = chain.classes()
+    if len(classes) == 1:
+        return pairs, chain, classes[0]
+    gains = [gain_and_bias(chain.restricted(c), np.arange(len(c)))[0] for c in classes]
+    best = int(np.argmax(gains))
+    repaired = lead_to(model, pairs, classes[best], [c for i, c in enumerate(classes) if i != best])
+    if repaired is None:
+        raise AssumptionError(
+            f"the optimal gain depends on the state: a policy earns {gains[best]:.9g} per unit time in "
+            f"{_names(model, classes[best])}, which cannot be reached for sure from every state. Solve the parts as models of their own."
+        )
+    chain = chain_of(model, repaired)
+    return repaired, chain, chain.classes()[0]
+
+
+def lead_to(model: CTMDP, pairs: np.ndarray, goal: np.ndarray, traps: list[np.ndarray]) -> np.ndarray | None:
+    """Return `pairs` changed only where they may end in `traps`, so that `goal` is reached for sure; None if impossible."""
+    chain = chain_of(model, pairs)
+    bad = np.zeros(model.n_states, dtype=bool)
+    bad[np.concatenate(traps)] = True
+    bad = _can_reach(chain, bad)
+    reached, step = sure_reach(model, ~bad)
+    if not reached.all():
+        return None
+    return np.where(bad, step, pairs)
+
+
+def _can_reach(chain: Chain, target: np.ndarray) -> np.ndarray:
+    from scipy.sparse.csgraph import breadth_first_order
+
+    n = chain.n_states
+    from scipy.sparse import csr_matrix
+
+    goal = np.flatnonzero(target)
+    back = chain.matrix.tocoo()
+    rows, columns = np.concatenate([back.col, np.full(len(goal), n)]), np.concatenate([back.row, goal])
+    graph = csr_matrix((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n + 1, n + 1))
+    reached = np.zeros(n + 1, dtype=bool)
+    reached[breadth_first_order(graph, n, return_predecessors=False)] = True
+    return reached[:n]
+
+
+def first_policy(model: CTMDP) -> np.ndarray:
+    """Return a policy (pair per state) to start from, or raise if the optimal gain depends on the state.
+
+    One maximal end component: the gain is constant, start with the best immediate reward rate.  Several: solve each, and
+    require that the best can be reached with probability one from everywhere; start there.
+    """
+    greedy = best_pairs(model, model.expected_reward * model.rate + model.running)
+    count, _ = strong_components(model.n_states, model.pair_state[_pair_of_jump(model)], model.next_state)
+    if count == 1:
+        return greedy
+    component, inside = end_components(model)
+    if component.max() == 0:
+        return greedy
+    return _from_parts(model, component, inside)
+
+
+def _pair_of_jump(model: CTMDP) -> np.ndarray:
+    return np.repeat(np.arange(model.n_pairs), np.diff(model.row_start))
+
+
+def _from_parts(model: CTMDP, component: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    from sojourn.solving.policy_iteration import improve_until_optimal
+
+    parts = []
+    for number in range(component.max() + 1):
+        states = np.flatnonzero(component == number)
+        pairs = np.flatnonzero(inside & (component[model.pair_state] == number))
+        part = restricted(model, states, pairs)
+        best, gain, _, _ = improve_until_optimal(part, best_pairs(part, part.expected_reward * part.rate + part.running))
+        parts.append((gain, states, pairs[best]))
+    parts.sort(key=lambda part: -part[0])
+    top = parts[0][0]
+    for gain, states, chosen in parts:
+        if gain < top - 1e-9 * max(1.0, abs(top)):
+            break
+        target = np.zeros(model.n_states, dtype=bool)
+        target[states] = True
+        reached, step = sure_reach(model, target)
+        if reached.all():
+            step[states] = chosen
+            return step
+    raise AssumptionError(_depends_on_state(model, parts))
+
+
+def _depends_on_state(model: CTMDP, parts: list[tuple[float, np.ndarray, np.ndarray]]) -> str:
+    top, states, _ = parts[0]
+    target = np.zeros(model.n_states, dtype=bool)
+    target[states] = True
+    reached, _ = sure_reach(model, target)
+    lost = int(np.flatnonzero(~reached)[0])
+    other = next((p for p in parts[1:] if lost in p[1]), parts[1])
+    reason = "the optimal gain depends on the state" if other[0] < top - 1e-9 * max(1.0, abs(top)) else (
+        "two parts of the model that cannot reach each other earn the same, so that the bias between them is not determined")
+    return (f"{reason}: {top:.9g} per unit time in {_names(model, states)}, but from {model.states[lost]!r} no policy gets there "
+            f"for sure ({other[0]:.9g} in {_names(model, other[1])}). Sojourn solves models whose optimal gain is the same from "
+            "every state; solve the parts as models of their own.")
+
+
+def _names(model: CTMDP, states: np.ndarray) -> str:
+    return "{" + ", ".join(model.states[s] for s in states[:4]) + (", ...}" if len(states) > 4 else "}")
+
+
+def restricted(model: CTMDP, states: np.ndarray, pairs: np.ndarray) -> CTMDP:
+    """Return the model on some states and pairs that never leave them."""
+    number = np.full(model.n_states, -1, dtype=np.int64)
+    number[states] = np.arange(len(states))
+    lengths = np.diff(model.row_start)[pairs]
+    jumps = np.repeat(model.row_start[pairs] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) + np.arange(lengths.sum())
+    count = np.bincount(number[model.pair_state[pairs]], minlength=len(states))
+    paid = model.transition_reward
+    return model.replace(
+        pair_start=np.concatenate([[0], np.cumsum(count)]).astype(np.int64), pair_action=model.pair_action[pairs],
+        row_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), next_state=number[model.next_state[jumps]],
+        probability=model.probability[jumps], rate=model.rate[pairs], reward=model.reward[pairs],
+        running=model.running[pairs], transition_reward=None if paid is None else paid[jumps],
+        states=tuple(model.states[s] for s in states),
+    )
+
+
