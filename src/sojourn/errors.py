@@ -51,9 +51,11 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     "no learner named 'ctucrl'; did you mean 'ct-ucrl'? Known: ct-imed, ct-ucrl"
     """
     options = sorted(known)
-    close = get_close_matches(str(name), options, n=1, cutoff=0.5)
+    near = options if len(options) <= 2000 else [o for o in options if o[:1] == str(name)[:1]][:2000]
+    close = get_close_matches(str(name)[:200], near, n=1, cutoff=0.5)
     guess = f"; did you mean {close[0]!r}?" if close else "."
-    return f"no {kind} named {name!r}{guess} Known: {', '.join(options)}"
+    listed = ", ".join(options[:40]) + (f", ... ({len(options)} in all)" if len(options) > 40 else "")
+    return f"no {kind} named {str(name)[:200]!r}{guess} Known: {listed}"
 
 
 def require(module: str, extra: str) -> object:

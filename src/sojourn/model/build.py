@@ -10,9 +10,10 @@ from scipy import sparse
 
 from sojourn.errors import ModelError
 from sojourn.model.ctmdp import CTMDP
-from sojourn.model.numbers import real_array
+from sojourn.model.numbers import boolean_table, index_array, real_array, shown
+from sojourn.model.validate import label_tuple, range_labels
 
-EXACT_SUM = 1e-12  # rows closer to 1 than this are left as they are, so that saving and loading changes nothing
+GENERATOR_TOLERANCE = 1e-9
 
 
 def from_arrays(transition: Any, rate: Any, reward: Any = None, running: Any = None, admissible: Any = None,
@@ -21,20 +22,17 @@ def from_arrays(transition: Any, rate: Any, reward: Any = None, running: Any = N
                 transition_reward: Any = None, normalize_rows: bool = False, name: str = "",
                 holding: str = "exponential") -> CTMDP:
     """Build from dense arrays; see `CTMDP.from_arrays`."""
-    p = real_array("transition", transition)
-    if p.ndim != 3 or p.shape[0] != p.shape[2]:
-        raise ModelError(f"transition has shape {p.shape}; it must be (states, actions, states).")
+    p = _three_axes("transition", transition)
     shape = p.shape[:2]
-    speed = real_array("rate", rate, shape)
-    mask = _mask(admissible, shape)
+    mask = boolean_table("admissible", admissible, shape)
     state, action = np.nonzero(mask)
-    rows = p[mask]
     paid = None if transition_reward is None else real_array("transition_reward", transition_reward, p.shape)[mask]
     return from_pairs(
-        state, action, rows, speed[mask],
-        reward=_signed("reward", reward, "cost", cost, shape, mask),
-        running=_signed("running", running, "running_cost", running_cost, shape, mask),
-        transition_reward=paid, states=states or _default_labels(shape[0]), actions=actions or _default_labels(shape[1]),
+        state, action, p[mask], real_array("rate", rate, shape)[mask],
+        reward=_signed("reward", reward, "cost", cost, shape)[mask],
+        running=_signed("running", running, "running_cost", running_cost, shape)[mask],
+        transition_reward=paid, states=range_labels(shape[0]) if states is None else states,
+        actions=label_tuple("action", range_labels(shape[1]) if actions is None else actions, shape[1]),
         rate_bounds=rate_bounds, normalize_rows=normalize_rows, name=name, holding=holding,
     )
 
@@ -45,29 +43,26 @@ def from_pairs(state: Any, action: Any, transition: Any, rate: Any, reward: Any 
                rate_bounds: tuple[float, float] | None = None, normalize_rows: bool = False, name: str = "",
                holding: str = "exponential") -> CTMDP:
     """Build from flat lists over pairs, in any order; see `CTMDP.from_pairs`."""
-    who, what = _indices("state", state), _indices("action", action)
+    who, what = index_array("state", state), index_array("action", action)
     pairs = len(who)
     if len(what) != pairs:
         raise ModelError(f"action has {len(what)} entries and state has {pairs}; give one of each per pair.")
     matrix = _sparse_rows("transition", transition, pairs)
     n_states = matrix.shape[1]
-    labels = tuple(states) if states is not None else _default_labels(n_states)
-    if len(labels) != n_states:
-        raise ModelError(f"there are {len(labels)} state labels and {n_states} columns in transition; they must agree.")
-    names = tuple(actions) if actions is not None else _default_labels(int(what.max(initial=-1)) + 1)
+    labels = label_tuple("state", range_labels(n_states) if states is None else states, n_states)
+    names = label_tuple("action", range_labels(int(what.max(initial=0)) + 1) if actions is None else actions)
     for kind, index, limit in (("state", who, n_states), ("action", what, len(names))):
-        if pairs and (index.min() < 0 or index.max() >= limit):
-            bad = int(index[(index < 0) | (index >= limit)][0])
-            raise ModelError(f"{kind} index {bad} does not exist; indices run from 0 to {limit - 1}.")
+        bad = np.flatnonzero((index < 0) | (index >= limit))
+        if bad.size:
+            raise ModelError(f"{kind}[{bad[0]}] is {index[bad[0]]}; {kind} indices run from 0 to {limit - 1}.")
     order = np.lexsort((what, who))
     matrix = matrix[order]
-    paid = None if transition_reward is None else _on_pattern(transition_reward, matrix, pairs, order)
-    start = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=n_states))]).astype(np.int64)
+    paid = None if transition_reward is None else _on_pattern(transition_reward, matrix, order)
+    start = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=n_states))])
     flat = (pairs,)
     return CTMDP(
-        pair_start=start, pair_action=what[order],
-        row_start=matrix.indptr.astype(np.int64), next_state=matrix.indices.astype(np.int64),
-        probability=_normalized(matrix, normalize_rows),
+        pair_start=start, pair_action=what[order], row_start=matrix.indptr, next_state=matrix.indices,
+        probability=_normalized(matrix) if normalize_rows else matrix.data,
         rate=real_array("rate", rate, flat)[order],
         reward=_signed("reward", reward, "cost", cost, flat)[order],
         running=_signed("running", running, "running_cost", running_cost, flat)[order],
@@ -75,16 +70,13 @@ def from_pairs(state: Any, action: Any, transition: Any, rate: Any, reward: Any 
     )
 
 
-def from_generators(generators: Any, reward: Any = None, running: Any = None, *, actions: Sequence[str] | None = None,
-                    **more: Any) -> CTMDP:
+def from_generators(generators: Any, reward: Any = None, running: Any = None, *, cost: Any = None, running_cost: Any = None,
+                    transition_reward: Any = None, actions: Sequence[str] | None = None, **more: Any) -> CTMDP:
     """Build from one generator matrix per action; see `CTMDP.from_generators`."""
-    if isinstance(generators, Mapping):
-        actions = actions or [str(a) for a in generators]
-        generators = list(generators.values())
-    matrices = [_sparse_rows(f"generators[{a}]", g, None) for a, g in enumerate(generators)]
-    if not matrices:
-        raise ModelError("generators is empty; give at least one generator matrix.")
-    n_states = matrices[0].shape[1]
+    if isinstance(generators, Mapping) and actions is None:
+        actions = [str(a) for a in generators]
+    matrices = _matrices("generators", generators)
+    n_states, n_actions = matrices[0].shape[1], len(matrices)
     state, action, rate, rows = [], [], [], []
     for a, matrix in enumerate(matrices):
         if matrix.shape != (n_states, n_states):
@@ -94,118 +86,126 @@ def from_generators(generators: Any, reward: Any = None, running: Any = None, *,
         state.append(alive)
         action.append(np.full(len(alive), a))
         rate.append(total[alive])
-        rows.append(sparse.diags(1 / total[alive]) @ jump[alive])
-    shape = (n_states, len(matrices))
-    mask = np.zeros(shape, dtype=bool)
-    mask[np.concatenate(state), np.concatenate(action)] = True
-    order = np.lexsort((np.concatenate(action), np.concatenate(state)))
-    for key, other in (("cost", reward), ("running_cost", running)):
-        if key in more and more[key] is not None:
-            more[key] = _signed(key, more[key], key, None, shape, mask)
+        rows.append(jump[alive])
+    who, what, speed = map(np.concatenate, (state, action, rate))
+    if not who.size:
+        raise ModelError(f"all {n_actions} generators are 0; every state needs an action with a positive intensity.")
+    jumps = sparse.vstack(rows).tocsr()
+    jumps.data = jumps.data / np.repeat(speed, np.diff(jumps.indptr))
+    table = (n_states, n_actions)
+    paid = None
+    if transition_reward is not None:
+        given = _matrices("transition_reward", transition_reward)
+        if [m.shape for m in given] != [m.shape for m in matrices]:
+            raise ModelError(f"transition_reward has shapes {[m.shape for m in given][:5]}; it must have those of generators.")
+        paid = sparse.vstack([m[s] for m, s in zip(given, state)]).tocsr()
     return from_pairs(
-        np.concatenate(state)[order], np.concatenate(action)[order], sparse.vstack(rows).tocsr()[order],
-        np.concatenate(rate)[order],
-        reward=None if reward is None else _signed("reward", reward, "cost", None, shape, mask),
-        running=None if running is None else _signed("running", running, "running_cost", None, shape, mask),
-        actions=actions or _default_labels(len(matrices)), normalize_rows=True, **more,
+        who, what, jumps, speed, _signed("reward", reward, "cost", cost, table)[who, what],
+        _signed("running", running, "running_cost", running_cost, table)[who, what], transition_reward=paid,
+        actions=label_tuple("action", range_labels(n_actions) if actions is None else actions, n_actions),
+        **{"normalize_rows": True, **more},
     )
 
 
 def from_mdp(transition: Any, reward: Any = None, admissible: Any = None, **more: Any) -> CTMDP:
     """Build from a discrete-time MDP: rate 1 and unit holding times; see `CTMDP.from_mdp`."""
-    p = real_array("transition", transition)
-    if p.ndim != 3:
-        raise ModelError(f"transition has shape {p.shape}; it must be (states, actions, states).")
-    mask = _mask(admissible, p.shape[:2])
-    return from_arrays(p, np.where(mask, 1.0, np.nan), reward, admissible=mask, holding="unit", **more)
+    p = _three_axes("transition", transition)
+    return from_arrays(p, np.ones(p.shape[:2]), reward, admissible=admissible, holding="unit", **more)
 
 
-def _default_labels(n: int) -> tuple[str, ...]:
-    return tuple(str(i) for i in range(n))
+def _three_axes(name: str, value: Any) -> np.ndarray:
+    array = real_array(name, value)
+    if array.ndim != 3 or array.shape[0] != array.shape[2] or not array.size:
+        raise ModelError(f"{name} has shape {array.shape}; it must be (states, actions, states), at least one of each.")
+    return array
 
 
-def _indices(name: str, value: Any) -> np.ndarray:
-    index = np.asarray(value)
-    if index.ndim != 1 or index.dtype.kind not in "iu":
-        if index.size == 0:
-            raise ModelError(f"{name} is empty; a model needs at least one pair.")
-        raise ModelError(f"{name} has type {index.dtype} and shape {index.shape}; it must be a flat list of 0-based indices.")
-    return index.astype(np.int64)
-
-
-def _mask(admissible: Any, shape: tuple[int, ...]) -> np.ndarray:
-    if admissible is None:
-        return np.ones(shape, dtype=bool)
-    mask = np.asarray(admissible)
-    if mask.dtype != bool or mask.shape != shape:
-        raise ModelError(f"admissible has type {mask.dtype} and shape {mask.shape}; it must be boolean with shape {shape}.")
-    return mask
-
-
-def _signed(name: str, value: Any, cost_name: str, cost: Any, shape: tuple[int, ...],
-            mask: np.ndarray | None = None) -> np.ndarray:
-    """Return `value`, or minus `cost`, or zeros, restricted to `mask` where the input has the mask's shape."""
+def _signed(name: str, value: Any, cost_name: str, cost: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return `value`, or minus `cost`, or zeros."""
     if value is not None and cost is not None:
-        raise ModelError(f"both {name} and {cost_name} are given; a cost is a negative {name}: give one of the two.")
-    if value is None and cost is None:
-        return np.zeros(shape if mask is None else int(mask.sum()))
-    array = real_array(name, value, shape) if cost is None else -real_array(cost_name, cost, shape)
-    return array if mask is None else array[mask]
+        raise ModelError(
+            f"{name} is {shown(value)} and {cost_name} is {shown(cost)}; a cost is a negative {name}: give one of the two."
+        )
+    if cost is not None:
+        return 0.0 - real_array(cost_name, cost, shape)
+    return np.zeros(shape) if value is None else real_array(name, value, shape)
 
 
-def _sparse_rows(name: str, value: Any, rows: int | None) -> sparse.csr_matrix:
+def _matrices(name: str, value: Any) -> list[sparse.csr_matrix]:
+    """Return one sparse matrix per action of {action: matrix}, a list of matrices or an array (A, S, S)."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, np.ndarray) and value.ndim != 3:
+        raise ModelError(f"{name} has shape {value.shape}; it must be (actions, states, states).")
+    if not isinstance(value, (list, tuple, np.ndarray)):
+        raise ModelError(f"{name} is {shown(value)} (a {type(value).__name__}); give one matrix per action, in a list or a dict.")
+    if not len(value):
+        raise ModelError(f"{name} is {shown(value)}; give at least one matrix.")
+    return [_sparse_rows(f"{name}[{a}]", matrix) for a, matrix in enumerate(value)]
+
+
+def _sparse_rows(name: str, value: Any, rows: int | None = None) -> sparse.csr_matrix:
     """Return a CSR matrix with entries as given, explicit zeros dropped, columns in order."""
-    matrix = sparse.csr_matrix(value) if sparse.issparse(value) else sparse.csr_matrix(_two_axes(name, value))
+    given: Any = value
+    if sparse.issparse(value):
+        if given.dtype.kind not in "iuf" or given.ndim != 2:
+            raise ModelError(f"{name} is sparse with type {given.dtype} and shape {given.shape}; it must hold real numbers "
+                             "on two axes. Convert it with `.astype(float)`.")
+        matrix = sparse.csr_matrix(given, dtype=np.float64, copy=True)
+    else:
+        array = real_array(name, value)
+        if array.ndim != 2:
+            raise ModelError(f"{name} has shape {array.shape}; it must have two axes.")
+        matrix = sparse.csr_matrix(array)
     if rows is not None and matrix.shape[0] != rows:
         raise ModelError(f"{name} has {matrix.shape[0]} rows; it needs one for each of the {rows} pairs.")
-    matrix = matrix.astype(np.float64)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix.sort_indices()
     return matrix
 
 
-def _two_axes(name: str, value: Any) -> np.ndarray:
-    array = real_array(name, value)
-    if array.ndim != 2:
-        raise ModelError(f"{name} has shape {array.shape}; it must have two axes.")
-    return array
-
-
 def _jumps(a: int, generator: sparse.csr_matrix) -> tuple[sparse.csr_matrix, np.ndarray]:
     """Return the off-diagonal part of a generator and its row sums, checking that rows of the generator sum to 0."""
+    row = np.repeat(np.arange(generator.shape[0]), np.diff(generator.indptr))
+    off = row != generator.indices
+    bad = np.flatnonzero(~np.isfinite(generator.data) | (off & (generator.data < 0)))
+    if bad.size:
+        s, j, value = row[bad[0]], generator.indices[bad[0]], generator.data[bad[0]]
+        raise ModelError(f"generators[{a}][{s}, {j}] is {shown(value)}; off the diagonal an intensity must be >= 0 and finite.")
     diagonal = generator.diagonal()
-    jump = (generator - sparse.diags(diagonal)).tocsr()
+    jump = generator.copy()
+    jump.data = np.where(off, jump.data, 0.0)
     jump.eliminate_zeros()
-    if not np.isfinite(generator.data).all():
-        raise ModelError(f"generators[{a}] holds {generator.data[~np.isfinite(generator.data)][0]}; intensities must be finite.")
-    if jump.nnz and jump.data.min() < 0:
-        entry = int(np.argmin(jump.data))
-        s = int(np.searchsorted(jump.indptr, entry, side="right") - 1)
-        raise ModelError(f"generators[{a}][{s}, {jump.indices[entry]}] is {jump.data[entry]:g}; off the diagonal it must be >= 0.")
     total = np.asarray(jump.sum(axis=1)).ravel()
-    wrong = np.flatnonzero(np.abs(total + diagonal) > 1e-9 * np.maximum(1, total))
+    wrong = np.flatnonzero(np.abs(total + diagonal) > GENERATOR_TOLERANCE * np.maximum(total, np.abs(diagonal)))
     if wrong.size:
         s = int(wrong[0])
-        raise ModelError(f"generators[{a}] row {s} sums to {total[s] + diagonal[s]:g}; the rows of a generator must sum to 0.")
+        raise ModelError(f"generators[{a}] row {s} sums to {total[s] + diagonal[s]:g}; the rows of a generator must sum to 0. "
+                         f"Set the entry [{s}, {s}] to {-total[s]!s}.")
     return jump, total
 
 
-def _on_pattern(values: Any, matrix: sparse.csr_matrix, pairs: int, order: np.ndarray) -> np.ndarray:
+def _on_pattern(values: Any, matrix: sparse.csr_matrix, order: np.ndarray) -> np.ndarray:
     """Return the transition rewards that stand on the support of `matrix` (whose rows are already in `order`)."""
-    given = values.tocsr()[order] if sparse.issparse(values) else sparse.csr_matrix(
-        real_array("transition_reward", values, (pairs, matrix.shape[1]))[order])
-    row = np.repeat(np.arange(pairs), np.diff(matrix.indptr))
-    return np.asarray(given[row, matrix.indices], dtype=np.float64).ravel()
+    given = _sparse_rows("transition_reward", values, len(order))
+    if given.shape != matrix.shape:
+        raise ModelError(f"transition_reward has shape {given.shape}; it must have that of transition, {matrix.shape}.")
+    key = np.repeat(np.arange(len(order)), np.diff(matrix.indptr)) * matrix.shape[1] + matrix.indices
+    given = given[order]
+    known = np.repeat(np.arange(len(order)), np.diff(given.indptr)) * matrix.shape[1] + given.indices
+    at = np.minimum(np.searchsorted(known, key), max(len(known) - 1, 0))
+    found = known[at] == key if len(known) else np.zeros(len(key), dtype=bool)
+    paid = np.zeros(len(key))
+    paid[found] = given.data[at[found]]
+    return paid
 
 
-def _normalized(matrix: sparse.csr_matrix, force: bool) -> np.ndarray:
-    """Return the probabilities, each row divided by its sum where it is off by rounding (or always if `force`)."""
-    p = matrix.data.copy()
+def _normalized(matrix: sparse.csr_matrix) -> np.ndarray:
+    """Return the probabilities, each row divided by its sum where that is a positive number."""
     lengths = np.diff(matrix.indptr)
-    if not p.size or lengths.min() == 0:
-        return p
-    total = np.add.reduceat(p, matrix.indptr[:-1])
-    off = np.abs(total - 1)
-    fix = (off > EXACT_SUM) & (force | (off <= 1e-9)) & (total > 0)
-    return p / np.repeat(np.where(fix, total, 1.0), lengths)
+    if not matrix.nnz or lengths.min() == 0:
+        return matrix.data
+    total = np.add.reduceat(matrix.data, matrix.indptr[:-1])
+    fix = np.isfinite(total) & (total > 0) & (np.abs(total - 1) > 1e-12)
+    return matrix.data / np.repeat(np.where(fix, total, 1.0), lengths)

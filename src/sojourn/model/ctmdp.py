@@ -11,11 +11,15 @@ import numpy as np
 
 from sojourn.errors import ModelError, unknown_name
 from sojourn.model.knowledge import Knowledge
-from sojourn.model.numbers import rate_bounds_pair
-from sojourn.model.validate import validate
+from sojourn.model.numbers import index_array, rate_bounds_pair, real_array, shown, spread
+from sojourn.model.validate import ROW_TOLERANCE, label_tuple, validate
 
 if TYPE_CHECKING:
     from os import PathLike
+
+INDICES = ("pair_start", "pair_action", "row_start", "next_state")
+NUMBERS = ("probability", "rate", "reward", "running", "transition_reward")
+EXACT_SUM = 1e-12  # rows closer to 1 than this are left as they are, so that saving and loading changes nothing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,12 +50,18 @@ class CTMDP:
     holding: str = "exponential"
 
     def __post_init__(self) -> None:
-        if self.rate_bounds is not None:
-            object.__setattr__(self, "rate_bounds", rate_bounds_pair(self.rate_bounds))
+        fixed: dict[str, Any] = {
+            "states": label_tuple("state", self.states), "actions": label_tuple("action", self.actions),
+            "rate_bounds": None if self.rate_bounds is None else rate_bounds_pair(self.rate_bounds),
+        }
+        for field in (*INDICES, *NUMBERS):
+            value = getattr(self, field)
+            if field != "transition_reward" or value is not None:
+                fixed[field] = _owned(field, value, index_array if field in INDICES else real_array)
+        for field, value in fixed.items():
+            object.__setattr__(self, field, value)
         validate(self)
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
+        object.__setattr__(self, "probability", _exact_rows(self.probability, self.row_start))
 
     # ---- sizes and derived arrays -------------------------------------------------------------------------------
 
@@ -70,18 +80,20 @@ class CTMDP:
     @cached_property
     def pair_state(self) -> np.ndarray:
         """The state of each pair."""
-        return np.repeat(np.arange(self.n_states), np.diff(self.pair_start))
+        return _frozen(np.repeat(np.arange(self.n_states), np.diff(self.pair_start)))
 
     @cached_property
     def expected_reward(self) -> np.ndarray:
         """Lump sum of each pair with the mean of the transition rewards folded in; the running reward is apart."""
         if self.transition_reward is None:
             return self.reward
-        return self.reward + np.add.reduceat(self.probability * self.transition_reward, self.row_start[:-1])
+        paid = np.add.reduceat(self.probability * self.transition_reward, self.row_start[:-1])
+        return _frozen(self.reward + paid)
 
     @cached_property
     def mean_holding_time(self) -> np.ndarray:
-        return 1.0 / self.rate
+        """1 / rate of each pair."""
+        return _frozen(1.0 / self.rate)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -119,7 +131,7 @@ class CTMDP:
         start, end = self.pair_start[s], self.pair_start[s + 1]
         k = start + int(np.searchsorted(self.pair_action[start:end], a))
         if k == end or self.pair_action[k] != a:
-            allowed = ", ".join(self.actions[b] for b in self.pair_action[start:end])
+            allowed = ", ".join(self.actions[b] for b in self.pair_action[start:end][:20])
             raise ModelError(f"action {self.actions[a]!r} is not admissible in state {self.states[s]!r}; choose of: {allowed}")
         return int(k)
 
@@ -129,23 +141,29 @@ class CTMDP:
             missing = [s for s in self.states if s not in policy]
             if missing:
                 raise ModelError(f"the policy names no action for state {missing[0]!r} ({len(missing)} missing).")
+            for state in policy:
+                self.state(state)
             policy = [policy[s] for s in self.states]
+        if isinstance(policy, str) or not hasattr(policy, "__len__") or np.ndim(policy) > 1:
+            raise ModelError(f"the policy is {shown(policy)}; it must be a list of actions, one for each state.")
         if len(policy) != self.n_states:
             raise ModelError(f"the policy has {len(policy)} entries; it needs one action for each of {self.n_states} states.")
+        if isinstance(policy, np.ndarray) and policy.dtype.kind in "iu" and policy.min() >= 0:  # the fast way, all at once
+            wanted = np.arange(self.n_states) * self.n_actions + policy
+            key = self.pair_state * self.n_actions + self.pair_action
+            found = np.minimum(np.searchsorted(key, wanted), self.n_pairs - 1)
+            if policy.max() < self.n_actions and (key[found] == wanted).all():
+                return found
         return np.array([self.pair(s, a) for s, a in enumerate(policy)], dtype=np.int64)
 
     def table(self, per_pair: np.ndarray, fill: float = np.nan) -> np.ndarray:
         """Return per-pair values as an (S, A) table, `fill` where the pair is not admissible."""
-        values = np.asarray(per_pair)
-        kind = values.dtype if np.can_cast(type(fill), values.dtype) else np.result_type(values.dtype, type(fill))
-        out = np.full((self.n_states, self.n_actions), fill, dtype=kind)
-        out[self.pair_state, self.pair_action] = values
-        return out
+        return spread(per_pair, self.pair_state, self.pair_action, (self.n_states, self.n_actions), fill)
 
     @cached_property
     def admissible(self) -> np.ndarray:
         """(S, A) table of booleans."""
-        return self.table(np.ones(self.n_pairs, dtype=bool), fill=False)
+        return _frozen(self.table(np.ones(self.n_pairs, dtype=bool), fill=False))
 
     def dense(self) -> dict[str, np.ndarray]:
         """Return `transition` (S, A, S), `rate`, `reward`, `running` (S, A; NaN where not admissible), `admissible`."""
@@ -166,7 +184,7 @@ class CTMDP:
         lo, hi = rate_bounds_pair(rate_bounds) if rate_bounds is not None else self.bounds
         if self.rate.min() < lo or self.rate.max() > hi:
             raise ModelError(
-                f"rate_bounds is ({lo:g}, {hi:g}) but the model's rates span [{self.rate.min():g}, {self.rate.max():g}]; "
+                f"rate_bounds is ({lo!r}, {hi!r}) but the model's rates span [{self.rate.min()!s}, {self.rate.max()!s}]; "
                 "every rate must lie within the bounds (assume-rate). Widen them."
             )
         known = {"support_start": self.row_start, "support_state": self.next_state} if supports else {}
@@ -224,7 +242,11 @@ class CTMDP:
 
     @classmethod
     def from_generators(cls, generators: Any, reward: Any = None, running: Any = None, **more: Any) -> CTMDP:
-        """Build from one generator matrix (S, S) per action: {action: matrix} or an array (A, S, S); a zero row is not admissible."""
+        """Build from one generator matrix (S, S) per action: {action: matrix} or an array (A, S, S).
+
+        A zero row means that the action is not admissible there.  `reward`, `running`, `cost` and `running_cost` are (S, A)
+        tables; `transition_reward` has the form of `generators`.
+        """
         from sojourn.model.build import from_generators
 
         return from_generators(generators, reward, running, **more)
@@ -259,6 +281,8 @@ class CTMDP:
 
     def equals(self, other: CTMDP) -> bool:
         """Return whether two models are the same, number for number and label for label."""
+        if not isinstance(other, CTMDP):
+            return False
         mine, theirs = vars(self), vars(other)
         for field in self.__dataclass_fields__:
             a, b = mine[field], theirs[field]
@@ -270,13 +294,36 @@ class CTMDP:
         return True
 
 
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+def _owned(name: str, value: Any, convert: Callable[[str, Any], np.ndarray]) -> np.ndarray:
+    """Return `value` as a read-only array of our own: nobody can change the model afterwards, nor we the caller's array."""
+    kind = np.int64 if convert is index_array else np.float64
+    if type(value) is np.ndarray and value.dtype == kind and value.base is None and not value.flags.writeable:
+        return value
+    return _frozen(np.array(convert(name, value)))
+
+
+def _exact_rows(probability: np.ndarray, row_start: np.ndarray) -> np.ndarray:
+    """Return the probabilities with every row that is off 1 by rounding (up to 1e-9) divided by its sum."""
+    total = np.add.reduceat(probability, row_start[:-1])
+    off = np.abs(total - 1)
+    fix = (off > EXACT_SUM) & (off <= 2 * ROW_TOLERANCE)
+    if not fix.any():
+        return probability
+    return _frozen(probability / np.repeat(np.where(fix, total, 1.0), np.diff(row_start)))
+
+
 def _lookup(kind: str, key: Any, index: dict[str, int]) -> int:
     if isinstance(key, str):
         if key not in index:
-            raise ModelError(unknown_name(kind, key, list(index)[:50]))
+            raise ModelError(unknown_name(kind, key, index))
         return index[key]
     if isinstance(key, (bool, np.bool_)) or not isinstance(key, (int, np.integer)):
-        raise ModelError(f"{kind} {key!r} is a {type(key).__name__}; integers are indices and strings are labels.")
+        raise ModelError(f"{kind} {shown(key)} is a {type(key).__name__}; integers are indices and strings are labels.")
     if not 0 <= key < len(index):
         raise ModelError(f"{kind} {int(key)} does not exist; indices run from 0 to {len(index) - 1}.")
     return int(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import sparse
 from sojourn.errors import ModelError
 from sojourn.model.build import from_pairs
 from sojourn.model.ctmdp import CTMDP
-from sojourn.model.numbers import real_number
+from sojourn.model.numbers import real_number, shown
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ def explore(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, 
     >>> explore(1, choices)
     <CTMDP: 2 states, 2 actions, 2 pairs, 2 transitions, rates [0.1, 1]>
     """
-    index: dict[Any, int] = {start: 0}
+    if not callable(choices):
+        raise ModelError(f"choices is {shown(choices)}; it must be a function state -> {{action: Choice(...)}}.")
+    index: dict[Any, int] = {_hashable("start", start): 0}
     queue: list[Any] = [start]
     action_index: dict[str, int] = {}
     state: list[int] = []
@@ -53,14 +56,14 @@ def explore(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, 
     for here in queue:  # grows while it is walked
         options = choices(here)
         if not isinstance(options, Mapping) or not options:
-            raise ModelError(f"choices({here!r}) gave {options!r}; it must be a non-empty mapping {{action: Choice(...)}}.")
+            raise ModelError(f"choices({here!r}) gave {shown(options)}; it must be a non-empty mapping {{action: Choice(...)}}.")
         for act, choice in options.items():
             total = _total(here, act, choice)
             state.append(index[here])
             action.append(action_index.setdefault(str(act), len(action_index)))
             rate.append(total)
-            reward.append(choice.reward - choice.cost)
-            running.append(choice.running - choice.running_cost)
+            reward.append(_number(here, act, "reward", choice.reward) - _number(here, act, "cost", choice.cost))
+            running.append(_number(here, act, "running", choice.running) - _number(here, act, "running_cost", choice.running_cost))
             for there, intensity in choice.rates.items():
                 if intensity == 0:
                     continue
@@ -71,8 +74,8 @@ def explore(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, 
                     index[there] = len(index)
                     queue.append(there)
                 column.append(index[there])
-                value.append(intensity / total)
-                paid.append(choice.transition_rewards.get(there, 0.0))
+                value.append(float(intensity) / total)
+                paid.append(_number(here, act, "transition_rewards", choice.transition_rewards.get(there, 0.0)))
             row_start.append(len(column))
     shape = (len(state), len(index))
     labels = [label(x) for x in queue]
@@ -82,15 +85,37 @@ def explore(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, 
                       actions=list(action_index), rate_bounds=rate_bounds, name=name, normalize_rows=True)
 
 
+def _hashable(what: str, state: Any) -> Any:
+    try:
+        hash(state)
+    except TypeError:
+        raise ModelError(f"{what} is {shown(state)}; states must be hashable. Use a tuple instead of a list.") from None
+    return state
+
+
+def _number(here: Any, act: Any, field: str, value: Any) -> float:
+    """Return a reward of a choice as a finite float, checked."""
+    if type(value) is float and isfinite(value):
+        return value
+    return real_number(f"{field} of {act!r} in {here!r}", value)
+
+
 def _total(here: Any, act: Any, choice: Any) -> float:
     """Return the total intensity of a choice, checked."""
     if not isinstance(choice, Choice):
-        raise ModelError(f"choices({here!r})[{act!r}] is {choice!r}; it must be a Choice(rates={{next_state: intensity}}, ...).")
+        raise ModelError(f"choices({here!r})[{act!r}] is {shown(choice)}; it must be a Choice(rates={{next_state: intensity}}).")
+    for part, value in (("rates", choice.rates), ("transition_rewards", choice.transition_rewards)):
+        if not isinstance(value, Mapping):
+            raise ModelError(f"{part} of {act!r} in {here!r} is {shown(value)}; it must be a mapping from next states to numbers.")
+    for there in choice.transition_rewards:
+        if there not in choice.rates:
+            raise ModelError(f"transition_rewards of {act!r} in {here!r} pays for a jump to {there!r}, which has no intensity in "
+                             "rates; add it there or remove it here.")
     total = 0.0
     for there, intensity in choice.rates.items():
         number = intensity if type(intensity) is float else real_number(f"rates of {act!r} in {here!r} to {there!r}", intensity)
         if not 0 <= number < float("inf"):
-            raise ModelError(f"the intensity of {act!r} in {here!r} to {there!r} is {number:g}; it must be >= 0 and finite.")
+            raise ModelError(f"the intensity of {act!r} in {here!r} to {there!r} is {number!r}; it must be >= 0 and finite.")
         total += number
     if total <= 0:
         raise ModelError(f"the choice {act!r} in {here!r} has total intensity {total:g}; it must be positive: "

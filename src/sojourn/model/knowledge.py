@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ModelError
-from sojourn.model.numbers import rate_bounds_pair, real_array
+from sojourn.model.numbers import boolean_table, rate_bounds_pair, real_array, spread
+from sojourn.model.validate import label_tuple, range_labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,12 +64,7 @@ class Knowledge:
 
     def table(self, per_pair: np.ndarray, fill: float = np.nan) -> np.ndarray:
         """Return per-pair values as an (S, A) table, `fill` where the pair is not admissible."""
-        values = np.asarray(per_pair)
-        shape = (self.n_states, self.n_actions, *values.shape[1:])
-        kind = np.result_type(values.dtype, np.min_scalar_type(fill)) if values.dtype.kind != "b" else bool
-        out = np.full(shape, fill, dtype=kind)
-        out[self.pair_state, self.pair_action] = values
-        return out
+        return spread(per_pair, self.pair_state, self.pair_action, (self.n_states, self.n_actions), fill)
 
     @classmethod
     def from_arrays(cls, reward: Any, rate_bounds: tuple[float, float], running: Any = None, admissible: Any = None,
@@ -78,9 +74,7 @@ class Knowledge:
         if table.ndim != 2:
             raise ModelError(f"reward has shape {table.shape}; it must be (states, actions).")
         n_states, n_actions = table.shape
-        mask = np.ones(table.shape, dtype=bool) if admissible is None else np.asarray(admissible)
-        if mask.shape != table.shape or mask.dtype != bool:
-            raise ModelError(f"admissible has shape {mask.shape} and type {mask.dtype}; it must be boolean {table.shape}.")
+        mask = boolean_table("admissible", admissible, table.shape)
         flow = np.zeros_like(table) if running is None else real_array("running", running, table.shape)
         empty = np.flatnonzero(~mask.any(axis=1))
         if empty.size:
@@ -95,10 +89,11 @@ class Knowledge:
             pair_start=np.concatenate([[0], np.cumsum(mask.sum(axis=1))]).astype(np.int64),
             pair_action=np.nonzero(mask)[1].astype(np.int64),
             reward=table[mask], running=flow[mask], rate_min=lo, rate_max=hi,
-            states=tuple(states) if states else tuple(str(i) for i in range(n_states)),
-            actions=tuple(actions) if actions else tuple(str(i) for i in range(n_actions)),
+            states=label_tuple("state", range_labels(n_states) if states is None else states, n_states),
+            actions=label_tuple("action", range_labels(n_actions) if actions is None else actions, n_actions),
         )
 
     def __repr__(self) -> str:
         told = "supports known" if self.supports_known else "supports unknown"
-        return (f"<Knowledge: {self.n_states} states, {self.n_pairs} pairs, rates in [{self.rate_min:g}, {self.rate_max:g}], {told}>")
+        rates = f"rates in [{self.rate_min:g}, {self.rate_max:g}]"
+        return f"<Knowledge: {self.n_states} states, {self.n_pairs} pairs, {rates}, {told}>"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sojourn.errors import ModelError
-from sojourn.model.numbers import require_all
+from sojourn.model.numbers import require_all, shown
 
 if TYPE_CHECKING:
     from sojourn.model.ctmdp import CTMDP
@@ -16,49 +17,91 @@ ROW_TOLERANCE = 1e-9
 HOLDING = ("exponential", "unit")
 
 
-def _labels(kind: str, labels: tuple[str, ...]) -> None:
-    if not labels:
-        raise ModelError(f"the model has no {kind}s; it needs at least one.")
-    for i, label in enumerate(labels):
+def range_labels(n: int) -> tuple[str, ...]:
+    """Return ("0", "1", ..., "n-1"), the labels of whatever has none."""
+    return tuple(map(str, range(n)))
+
+
+def _has_control(text: str) -> bool:
+    """Whether a text could break a terminal, a line or a file: control characters, lone surrogates, line separators."""
+    return not text.isprintable() and any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text)
+
+
+def label_tuple(kind: str, labels: Any, size: int | None = None) -> tuple[str, ...]:
+    """Return labels as a tuple of strings: `size` of them, not empty, all different, no control characters."""
+    if isinstance(labels, str) or not hasattr(labels, "__iter__"):
+        raise ModelError(f"the {kind} labels are {shown(labels)}; give a list of strings, one for each {kind}.")
+    found = tuple(labels)
+    if size is not None and len(found) != size:
+        raise ModelError(f"there are {len(found)} {kind} labels for {size} {kind}s; give one for each.")
+    if not found:
+        raise ModelError(f"the model has 0 {kind}s; it needs at least one.")
+    for i, label in enumerate(found):
         if not isinstance(label, str) or not label:
-            raise ModelError(f"{kind} label {i} is {label!r}; labels are non-empty strings, all different.")
-    if len(set(labels)) < len(labels):
+            raise ModelError(f"{kind} label {i} is {shown(label)}; labels are non-empty strings, all different.")
+        if _has_control(label):
+            raise ModelError(f"{kind} label {i} is {shown(label)}; labels hold no control characters. Rename it.")
+    if len(set(found)) < len(found):
         seen: set[str] = set()
-        double = next(x for x in labels if x in seen or seen.add(x))  # type: ignore[func-returns-value]
+        double = next(x for x in found if x in seen or seen.add(x))  # type: ignore[func-returns-value]
         raise ModelError(f"{kind} label {double!r} stands twice; labels must be different. Rename one.")
+    return tuple(map(str, found))
+
+
+def _starts(name: str, start: np.ndarray, groups: int, total: int) -> None:
+    """Check that `start` cuts `total` entries into `groups` consecutive parts."""
+    if start.shape != (groups + 1,) or start[0] != 0 or start[-1] != total or (np.diff(start) < 0).any():
+        ends = f"{start[0]}..{start[-1]}" if start.size else "empty"
+        raise ModelError(f"{name} has shape {start.shape} and runs {ends}; it must rise from 0 to {total} in {groups + 1} entries.")
+
+
+def _within(name: str, index: np.ndarray, limit: int) -> None:
+    require_all(name, index, (index >= 0) & (index < limit), f"indices run from 0 to {limit - 1}", "Correct the index.")
 
 
 def _layout(m: CTMDP) -> None:
-    counts = np.diff(m.pair_start)
-    empty = np.flatnonzero(counts <= 0)
+    """Check the shapes and the order of the index arrays, so that compiled code may trust them."""
+    _starts("pair_start", m.pair_start, m.n_states, m.n_pairs)
+    _starts("row_start", m.row_start, m.n_pairs, len(m.next_state))
+    sizes = {"rate": m.n_pairs, "reward": m.n_pairs, "running": m.n_pairs, "probability": len(m.next_state)}
+    if m.transition_reward is not None:
+        sizes["transition_reward"] = len(m.next_state)
+    for name, size in sizes.items():
+        if getattr(m, name).shape != (size,):
+            raise ModelError(f"{name} has shape {getattr(m, name).shape}; it must have {size} entries, one for each pair or jump.")
+    _within("pair_action", m.pair_action, m.n_actions)
+    _within("next_state", m.next_state, m.n_states)
+    empty = np.flatnonzero(np.diff(m.pair_start) == 0)
     if empty.size:
-        s = int(empty[0])
         raise ModelError(
-            f"state {m.states[s]!r} has 0 admissible actions ({empty.size} such states); every state needs at least one. "
-            "Add an action (a rate and its next states) or remove the state."
+            f"state {m.states[int(empty[0])]!r} has 0 admissible actions ({empty.size} such states); every state needs at "
+            "least one. Add an action (a rate and its next states) or remove the state."
         )
     state = m.pair_state
-    key = state * max(m.n_actions, 1) + m.pair_action
-    same = np.flatnonzero(np.diff(key) == 0)
-    if same.size:
-        k = int(same[0])
-        raise ModelError(
-            f"the choice ({m.states[state[k]]!r}, {m.actions[m.pair_action[k]]!r}) is given twice; every pair may appear once. "
-            "Remove one or give its action another label."
-        )
+    step = np.diff(state * m.n_actions + m.pair_action)
+    if (step <= 0).any():
+        k = int(np.flatnonzero(step <= 0)[0])
+        pair = f"({m.states[state[k + 1]]!r}, {m.actions[m.pair_action[k + 1]]!r})"
+        if (step < 0).any():
+            raise ModelError(f"the choice {pair} stands out of order; pairs must ascend by action. Use `CTMDP.from_pairs`.")
+        raise ModelError(f"the choice {pair} is given twice; every pair may appear once. Remove one or rename its action.")
 
 
 def _rows(m: CTMDP, where: Any) -> None:
-    lengths = np.diff(m.row_start)
-    empty = np.flatnonzero(lengths == 0)
+    empty = np.flatnonzero(np.diff(m.row_start) == 0)
     if empty.size:
         raise ModelError(f"transition{where(int(empty[0]))} has 0 next states; every row must sum to 1. Name a next state.")
-    p = m.probability
+    p, pair = m.probability, np.repeat(np.arange(m.n_pairs), np.diff(m.row_start))
     bad = np.flatnonzero(~((p > 0) & (p <= 1 + ROW_TOLERANCE)))
     if bad.size:
-        k = int(np.searchsorted(m.row_start, bad[0], side="right") - 1)
         to = m.states[m.next_state[bad[0]]]
-        raise ModelError(f"transition{where(k)} to {to!r} is {p[bad[0]]:g}; a probability must lie in [0, 1]. Correct the entry.")
+        raise ModelError(f"transition{where(pair[bad[0]])} to {to!r} is {shown(p[bad[0]])}; a probability must lie in [0, 1]. "
+                         "Correct the entry.")
+    unsorted = np.flatnonzero((np.diff(m.next_state) <= 0) & (np.diff(pair) == 0))
+    if unsorted.size:
+        to = m.states[m.next_state[unsorted[0] + 1]]
+        raise ModelError(f"transition{where(pair[unsorted[0]])} to {to!r} stands twice or out of order; next states must "
+                         "ascend within a row. Use `CTMDP.from_pairs`.")
     total = np.add.reduceat(p, m.row_start[:-1])
     wrong = np.flatnonzero(np.abs(total - 1) > ROW_TOLERANCE)
     if wrong.size:
@@ -72,28 +115,28 @@ def _rows(m: CTMDP, where: Any) -> None:
 
 def validate(m: CTMDP) -> None:
     """Raise ModelError with the first broken rule, the entry and its value."""
-    _labels("state", m.states)
-    _labels("action", m.actions)
     if m.holding not in HOLDING:
         raise ModelError(f"holding is {m.holding!r}; it must be one of {', '.join(HOLDING)}.")
-    if not isinstance(m.name, str):
-        raise ModelError(f"name is {m.name!r}; it must be a string.")
+    if not isinstance(m.name, str) or _has_control(m.name):
+        raise ModelError(f"name is {shown(m.name)}; it must be a string without control characters.")
     _layout(m)
 
-    def where(k: int) -> str:
+    def where(k: Any) -> str:
         return f"[{m.states[m.pair_state[k]]}, {m.actions[m.pair_action[k]]}]"
 
-    require_all("rate", m.rate, np.isfinite(m.rate) & (m.rate > 0), "a rate must be positive and finite",
-                "Leave out a pair that cannot be chosen (admissible=False) instead of giving it rate 0.", lambda k: f"rate{where(k)}")
+    usable = np.isfinite(m.rate) & (m.rate > 1e-300)
+    require_all("rate", m.rate, usable, "a rate must be positive and finite", "Leave out a pair that cannot be chosen "
+                "(admissible=False) instead of giving it rate 0.", lambda k: f"rate{where(k)}")
     for field in ("reward", "running"):
         values = getattr(m, field)
         require_all(field, values, np.isfinite(values), f"a {field} must be finite", "Use a large finite number.",
                     lambda k, field=field: f"{field}{where(k)}")
-    if m.transition_reward is not None:
-        require_all("transition_reward", m.transition_reward, np.isfinite(m.transition_reward), "it must be finite",
-                    "Use a large finite number.")
     _rows(m, where)
+    if m.transition_reward is not None:
+        pair = np.repeat(np.arange(m.n_pairs), np.diff(m.row_start))
+        require_all("transition_reward", m.transition_reward, np.isfinite(m.transition_reward), "it must be finite",
+                    "Use a large finite number.", lambda i: f"transition_reward{where(pair[i])} to {m.states[m.next_state[i]]!r}")
     if m.rate_bounds is not None:
         lo, hi = m.rate_bounds
-        require_all("rate", m.rate, (m.rate >= lo) & (m.rate <= hi), f"rates must lie within rate_bounds [{lo:g}, {hi:g}]",
+        require_all("rate", m.rate, (m.rate >= lo) & (m.rate <= hi), f"rates must lie within rate_bounds [{lo!r}, {hi!r}]",
                     "Widen rate_bounds or correct the rate.", lambda k: f"rate{where(k)}")
