@@ -1,0 +1,138 @@
+"""The verdicts on the paper's assumptions, against enumeration of all policies on small models."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from sojourn.model.checks import check, communicating, irreducible, rates_bounded, unichain
+from sojourn.model.ctmdp import CTMDP
+
+
+def small_model(rng, density):
+    """A random model of 1 to 6 states and at most 3 actions each, by its supports only."""
+    n = int(rng.integers(1, 7))
+    counts = rng.integers(1, 4, size=n)
+    while np.prod(counts) > 100:
+        counts = rng.integers(1, 4, size=n)
+    state = np.repeat(np.arange(n), counts)
+    action = np.concatenate([np.arange(c) for c in counts])
+    support = rng.random((len(state), n)) < density
+    support[np.arange(len(state)), rng.integers(0, n, len(state))] = True
+    return CTMDP.from_pairs(state, action, support / support.sum(1, keepdims=True), np.ones(len(state)), normalize_rows=True)
+
+
+def reach(model, pairs):
+    """Transitive closure of a policy's graph, each state reaching itself."""
+    matrix = (model.matrix[pairs].toarray() > 0) | np.eye(model.n_states, dtype=bool)
+    for _ in range(model.n_states):
+        matrix = matrix @ matrix
+    return matrix
+
+
+def by_enumeration(model):
+    """(every policy irreducible, every policy unichain) by looking at all policies."""
+    every, single = True, True
+    for pairs in product(*(range(model.pair_start[s], model.pair_start[s + 1]) for s in range(model.n_states))):
+        matrix = reach(model, np.array(pairs))
+        every = every and bool(matrix.all())
+        recurrent = [s for s in range(model.n_states) if matrix[np.flatnonzero(matrix[s]), s].all()]
+        single = single and bool(matrix[np.ix_(recurrent, recurrent)].all())
+    return every, single
+
+
+def confirm_witness(model, verdict):
+    matrix = reach(model, model.policy_pairs(verdict.policy))
+    inside = list(verdict.states)
+    outside = [s for s in range(model.n_states) if s not in inside]
+    assert inside and not matrix[np.ix_(inside, outside)].any()
+    if verdict.unreached is not None:
+        assert verdict.unreached in outside
+        assert model.states[verdict.unreached] in verdict.statement
+    if verdict.others:
+        others = list(verdict.others)
+        rest = [s for s in range(model.n_states) if s not in others]
+        assert not set(inside) & set(others) and not matrix[np.ix_(others, rest)].any()
+
+
+@pytest.mark.parametrize("density", [0.15, 0.35, 0.6])
+def test_irreducible_and_unichain_verdicts_equal_enumeration_on_a_thousand_small_models(density):
+    rng = np.random.default_rng(20260101)
+    answers = []
+    for _ in range(400):
+        model = small_model(rng, density)
+        every, single = by_enumeration(model)
+        one, two = irreducible(model), unichain(model)
+        assert one.holds is every and two.holds is single
+        for verdict in (one, two):
+            if verdict.holds is False:
+                confirm_witness(model, verdict)
+        answers.append((every, single))
+    assert len(set(answers)) >= 2  # the comparison saw more than one kind of model
+
+
+def test_communicating_equals_the_union_graph():
+    rng = np.random.default_rng(7)
+    seen = set()
+    for _ in range(300):
+        model = small_model(rng, 0.2)
+        union = np.zeros((model.n_states, model.n_states), dtype=bool)
+        for k in range(model.n_pairs):
+            union[model.pair_state[k]] |= model.matrix[[k]].toarray().ravel() > 0
+        union |= np.eye(model.n_states, dtype=bool)
+        for _ in range(model.n_states):
+            union = union @ union
+        verdict = communicating(model)
+        assert verdict.holds is bool(union.all())
+        seen.add(verdict.holds)
+        if not verdict:
+            assert not union[verdict.states[0], verdict.unreached]
+    assert seen == {True, False}
+
+
+def test_a_riverswim_without_leak_is_refused_with_the_policy_that_stays(golden_model):
+    verdicts = check(golden_model("riverswim_unichain"))
+    assert verdicts.irreducible.holds is False and verdicts.unichain.holds is True and verdicts.communicating.holds is True
+    assert "for ever" in verdicts.irreducible.statement
+    confirm_witness(golden_model("riverswim_unichain"), verdicts.irreducible)
+
+
+@pytest.mark.parametrize("name", ["two_state", "three_state", "boundary_cases", "ties", "miller_n3_m3", "machine_maintenance"])
+def test_golden_models_meet_both_assumptions(golden_model, name):
+    verdicts = check(golden_model(name))
+    assert all(verdicts)
+    assert len(verdicts.summary().splitlines()) == 4
+
+
+def test_irreducible_where_merging_stops_early_is_found_by_peeling():
+    # k may go to a or b; a leads to b, b to k and a: always all three, but no single step is forced on k
+    model = CTMDP.from_pairs([0, 0, 1, 2], [0, 1, 0, 0], [[0, 1, 0], [0, 0, 1], [0, 0, 1], [0.5, 0.5, 0]], np.ones(4))
+    assert irreducible(model)
+
+
+def test_unichain_is_left_open_rather_than_guessed():
+    # a random ring of 40 states: all one end component, too many classes to look at every set of them
+    rng = np.random.default_rng(5)
+    n = 40
+    state = np.repeat(np.arange(n), 2)
+    transition = np.zeros((2 * n, n))
+    for k, s in enumerate(state):
+        np.add.at(transition[k], [(s + 1) % n, *rng.integers(n, size=3)], 0.25)
+    model = CTMDP.from_pairs(state, np.tile([0, 1], n), transition, np.ones(2 * n))
+    verdict = unichain(model)
+    if verdict.holds is False:
+        confirm_witness(model, verdict)
+    assert str(verdict).startswith("unichain under every policy: ")
+
+
+def test_a_witness_names_states_and_actions_by_label():
+    model = CTMDP.from_pairs([0, 0, 1], [0, 1, 2], [[1, 0], [0, 1], [1, 0]], np.ones(3), states=["idle", "busy"],
+                             actions=["wait", "start", "serve"])
+    verdict = irreducible(model)
+    assert "'wait' in 'idle'" in verdict.statement and "never visits state 'busy'" in verdict.statement
+    assert verdict.policy.tolist() == [0, 2] and verdict.states == (0,) and verdict.unreached == 1 and not verdict
+
+
+def test_rate_bounds_are_told_with_their_values():
+    model = CTMDP.from_arrays([[[0, 1]], [[1, 0]]], [[2.0], [0.5]], rate_bounds=(0.25, 4))
+    assert rates_bounded(model) and "0.5 to 2" in rates_bounded(model).statement and "[0.25, 4]" in rates_bounded(model).statement
