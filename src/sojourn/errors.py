@@ -44,6 +44,14 @@ class MissingExtraError(SojournError, ImportError):
     """An optional dependency is not installed; the message names the extra."""
 
 
+class SojournWarning(UserWarning):
+    """Base of every warning: the answer stands, but read what it assumes."""
+
+
+class RewardScaleWarning(SojournWarning):
+    """Rewards far from order 1, which the stopping rule and the constants of CT-UCRL assume."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """Return `no learner named 'ctucrl'; did you mean 'ct-ucrl'? Known: ...`.
 
