@@ -1,0 +1,178 @@
+"""CT-UCRL: optimism in the face of uncertainty for continuous-time Markov decision processes.   Paper: alg: CTUCRL"""
+
+from __future__ import annotations
+
+import warnings
+from math import isfinite, sqrt
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ParameterError, RewardScaleWarning
+from sojourn.learn.counts import Counts
+from sojourn.learn.learner import Episode, History, Plan
+from sojourn.learn.optimism import Optimistic, extended_value_iteration, fast_extended_value_iteration
+from sojourn.learn.plausible import PlausibleSet, plausible_set
+from sojourn.learn.streams import restore_stream, stream, stream_state
+from sojourn.model.knowledge import Knowledge
+
+
+class CTUCRL:
+    """Plans on the best model its data cannot rule out; replans when a count doubles.   Paper: alg: CTUCRL
+
+    Give exactly one of `delta` in (0, 1] and `horizon` = N epochs, which means delta = 1/N (thm:UCRL).
+
+    - `radius_scale` multiplies every radius; below 1 there is no guarantee left, 1 is the paper.
+    - `reward_range=(lo, hi)` divides rewards by the width of the range together with 0, inside the learner only: the paper's
+      stopping rule and constants assume rewards of order 1.  The optimistic gain is reported in the original unit.
+    - `stop`: "printed" is eq:stop, a span in uniformised units; "gain" is eq:optimistic-model, 1/sqrt(t) in gain units.
+    - `planning`: "printed" iterates eq:EVI from 0; "fast" ends in the same test (see `fast_extended_value_iteration`).
+    - `unknown_rewards`: plan with the empirical mean reward plus Jaksch's radius (the paper's footnote); rewards within
+      `reward_range`, or within [0, 1].
+    """
+
+    def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
+                 reward_range: tuple[float, float] | None = None, stop: str = "printed", planning: str = "printed",
+                 unknown_rewards: bool = False, seed: int = 0):
+        self.knowledge = knowledge
+        self.delta = confidence(delta, horizon)
+        self.radius_scale = positive("radius_scale", radius_scale)
+        self.stop = one_of("stop", stop, ("printed", "gain"))
+        self.planning = one_of("planning", planning, ("printed", "fast"))
+        self.unknown_rewards = bool(unknown_rewards)
+        self.reward_scale = reward_width(reward_range)
+        if reward_range is None and not unknown_rewards:
+            warn_of_scale(knowledge)
+        self.counts = Counts(knowledge, self.delta)
+        self.rng = stream(seed)
+        self.episode: Episode | None = None
+        self.values: np.ndarray | None = None  # u of the last plan, where the next fast one starts
+        self.plausible: PlausibleSet = self.plausible_now()  # as it was when the last plan was made
+
+    def plausible_now(self) -> PlausibleSet:
+        """Return the plausible models given everything counted so far (step 4a)."""
+        return plausible_set(self.counts, self.knowledge, self.delta, self.radius_scale, self.unknown_rewards, self.reward_scale)
+
+    def tolerance(self) -> float:
+        """Return the span at which planning may stop: 1/sqrt(t) in uniformised units (eq:stop), or in gain units."""
+        printed = 1 / sqrt(self.counts.epoch)
+        return printed if self.stop == "printed" else printed / self.knowledge.rate_max
+
+    def optimistic(self) -> Optimistic:
+        """Return the optimistic policy for `self.plausible` (step 4b); gains are in units of `reward_scale`."""
+        if self.planning == "printed":
+            return extended_value_iteration(self.plausible, self.knowledge, self.tolerance(), reward_scale=self.reward_scale)
+        return fast_extended_value_iteration(self.plausible, self.knowledge, self.tolerance(), self.values,
+                                             reward_scale=self.reward_scale)
+
+    def plan(self) -> Plan:
+        """Return the optimistic policy, good until some pair's visits double (steps 3 to 6)."""
+        self.plausible = self.plausible_now()
+        best = self.optimistic()
+        self.values = best.values
+        low, high = (float(bound * self.reward_scale) for bound in best.gain_bounds)
+        info = {"optimistic_gain": high, "optimistic_gain_low": low, "sweeps": best.sweeps,
+                "empty_intervals": self.plausible.empty_intervals}
+        return Plan(best.policy, quota=np.maximum(1, self.counts.visits), info=info)
+
+    def observe(self, history: History) -> None:
+        """Count a chunk of epochs."""
+        pairs = self.knowledge.pair_table[history.state, history.action]
+        for row in zip(pairs, history.holding_time, history.next_state, history.reward, strict=True):
+            self.counts.add(*row)
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """Return what the last plan was based on, as (S, A) tables (NaN where not admissible): a fresh copy.
+
+        visits, truncated_mean, transition_radius, holding_radius, and rate_interval (S, A, 2) in rates, low and high.
+        """
+        known, table = self.plausible, self.knowledge.table
+        return {
+            "visits": table(known.visits, fill=0), "truncated_mean": table(known.truncated_mean),
+            "transition_radius": table(known.transition_radius), "holding_radius": table(known.holding_radius),
+            "rate_interval": table(np.stack([known.rate_low, known.rate_high], axis=1)),
+        }
+
+    def state(self) -> dict[str, Any]:
+        """Return everything the learner has become, as arrays and scalars; `restore` continues as if never stopped."""
+        return {
+            "counts": self.counts.state(), "rng": stream_state(self.rng),
+            "episode": self.episode.state() if self.episode else {},
+            "values": np.zeros(0) if self.values is None else self.values.copy(),
+            "plausible": state_of(self.plausible),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become what `state()` described."""
+        self.counts.restore(state["counts"])
+        restore_stream(self.rng, state["rng"])
+        self.episode = Episode.restored(state["episode"], self.knowledge) if state["episode"] else None
+        values = np.array(state["values"], dtype=np.float64)
+        self.values = values if values.size else None
+        self.plausible = restored_plausible(state["plausible"])
+
+
+def state_of(plausible: PlausibleSet) -> dict[str, Any]:
+    """Return the parts of a plausible set, copied."""
+    return {name: np.array(value) if isinstance(value, np.ndarray) else value for name, value in vars(plausible).items()}
+
+
+def restored_plausible(state: dict[str, Any]) -> PlausibleSet:
+    """Return the plausible set of `state_of`."""
+    arrays = {name: np.array(state[name]) for name in PlausibleSet.__dataclass_fields__
+              if name not in ("empty_intervals", "supports_known")}
+    return PlausibleSet(**arrays, empty_intervals=int(state["empty_intervals"]), supports_known=bool(state["supports_known"]))
+
+
+def confidence(delta: float | None, horizon: float | None) -> float:
+    """Return delta, or 1/horizon; exactly one must be given."""
+    if (delta is None) == (horizon is None):
+        raise ParameterError(f"delta is {delta} and horizon is {horizon}; give exactly one: delta in (0, 1], or horizon = the "
+                             "number N of epochs, which means delta = 1/N.")
+    if horizon is not None:
+        if not (number(horizon) and isfinite(horizon) and horizon >= 1):
+            raise ParameterError(f"horizon is {horizon!r}; it must be a number of epochs, at least 1.")
+        return 1 / float(horizon)
+    if not (number(delta) and 0 < delta <= 1):  # type: ignore[operator]
+        raise ParameterError(f"delta is {delta!r}; it must be in (0, 1].")
+    return float(delta)  # type: ignore[arg-type]
+
+
+def number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def positive(name: str, value: float) -> float:
+    if not (number(value) and isfinite(value) and value > 0):
+        raise ParameterError(f"{name} is {value!r}; it must be a finite number above 0.")
+    return float(value)
+
+
+def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise ParameterError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, allowed))}.")
+    return value
+
+
+def reward_width(reward_range: tuple[float, float] | None) -> float:
+    """Return the width of the range together with 0: lump sums may be scaled but never shifted."""
+    if reward_range is None:
+        return 1.0
+    try:
+        low, high = (float(bound) for bound in reward_range)
+    except (TypeError, ValueError):
+        raise ParameterError(f"reward_range is {reward_range!r}; it must be a pair (low, high).") from None
+    width = max(high, 0.0) - min(low, 0.0)
+    if not (isfinite(low) and isfinite(high) and low <= high and width > 0):
+        raise ParameterError(f"reward_range is ({low:g}, {high:g}); it needs low <= high, finite, and not both 0.")
+    return width
+
+
+def warn_of_scale(knowledge: Knowledge) -> None:
+    """Warn when the largest reward per uniformised step, max|r| where nothing is running, is outside [0.1, 10]."""
+    steps = [np.abs(knowledge.reward * rate + knowledge.running).max() for rate in (knowledge.rate_min, knowledge.rate_max)]
+    largest = max(steps) / knowledge.rate_max
+    if not 0.1 <= largest <= 10:
+        warnings.warn(f"the largest reward is {largest:.3g}; the stopping rule and the constants of CT-UCRL assume rewards of "
+                      "order 1 (outside [0.1, 10] plans may be myopic or the bounds void). Pass reward_range=(low, high) to "
+                      "rescale inside the learner.", RewardScaleWarning, stacklevel=3)

@@ -1,0 +1,145 @@
+"""The plausible models: an L1 ball around each empirical row and an interval for each rate.
+
+Paper: alg: CTUCRL, step 4(a); eq:P-CI; eq:rate-CI
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ParameterError
+from sojourn.learn.counts import Counts
+from sojourn.model.knowledge import Knowledge
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PlausibleSet:
+    """The set C_k, per pair: rows of the successors seen, radii, the interval of rates, the reward to plan with.
+
+    `next_state`/`probability` are the empirical rows (with known supports: over the whole support, zeros included).  A pair
+    with 0 visits may have any row and any rate within the bounds, whatever its radius.  `rate_low`, `rate_high` are rates.
+    `empty_intervals` counts the pairs whose interval missed [rate_min, rate_max] and was put at the nearer end.
+    """
+
+    visits: np.ndarray
+    row_start: np.ndarray
+    next_state: np.ndarray
+    probability: np.ndarray
+    transition_radius: np.ndarray
+    truncated_mean: np.ndarray
+    holding_radius: np.ndarray
+    rate_low: np.ndarray
+    rate_high: np.ndarray
+    reward: np.ndarray
+    empty_intervals: int
+    supports_known: bool = False
+
+    @property
+    def reach(self) -> np.ndarray:
+        """The mass that may move to the best state: half the radius; all of it where nothing was seen."""
+        return np.where(self.visits == 0, 1.0, self.transition_radius / 2)
+
+    def contains(self, transition: Any, rate: np.ndarray) -> bool:
+        """Return whether a model with this (P, S) matrix of transitions and these rates per pair is plausible."""
+        dense = np.asarray(transition.todense()) if hasattr(transition, "todense") else np.asarray(transition)
+        empirical = np.zeros_like(dense)
+        pair = np.repeat(np.arange(len(self.visits)), np.diff(self.row_start))
+        empirical[pair, self.next_state] = self.probability
+        seen = self.visits > 0
+        rows = np.abs(dense - empirical).sum(axis=1) <= self.transition_radius
+        rates = (self.rate_low <= rate) & (rate <= self.rate_high)
+        return bool((rows | ~seen).all() and rates.all())
+
+    def __repr__(self) -> str:
+        return f"<PlausibleSet: {len(self.visits)} pairs, {int((self.visits > 0).sum())} with data>"
+
+
+def transition_radius(visits: np.ndarray, n_states: int, n_actions: int, epoch: int, delta: float) -> np.ndarray:
+    """Return sqrt(14 S log(2 A t/δ) / max(1, N)), the L1 radius of each row.  Paper: eq:P-CI
+
+    >>> transition_radius(np.array([17]), 3, 2, 100, 0.01).round(6).tolist()
+    [5.116632]
+    """
+    return np.sqrt(14 * n_states * log(2 * n_actions * epoch / delta) / np.maximum(1, visits))
+
+
+def holding_radius(visits: np.ndarray, n_states: int, n_actions: int, epoch: int, delta: float, rate_min: float) -> np.ndarray:
+    """Return (4/λ_min) sqrt(14 log(2 A S t/δ) / max(1, N)), the radius of each mean holding time.  Paper: eq:rate-CI
+
+    >>> holding_radius(np.array([17]), 3, 2, 100, 0.01, 0.5).round(6).tolist()
+    [24.827572]
+    """
+    return 4 / rate_min * np.sqrt(14 * log(2 * n_actions * n_states * epoch / delta) / np.maximum(1, visits))
+
+
+def reward_radius(visits: np.ndarray, n_states: int, n_actions: int, epoch: int, delta: float) -> np.ndarray:
+    """Return sqrt(7 log(2 S A t/δ) / (2 max(1, N))), for mean rewards in [0, 1] (Jaksch, Ortner, Auer 2010, their (3)).
+
+    >>> reward_radius(np.array([0, 100]), 3, 2, 100, 0.01).round(6).tolist()
+    [6.364183, 0.636418]
+    """
+    return np.sqrt(7 * log(2 * n_states * n_actions * epoch / delta) / (2 * np.maximum(1, visits)))
+
+
+def rate_interval(visits: np.ndarray, mean: np.ndarray, radius: np.ndarray, rate_min: float,
+                  rate_max: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (low, high, empty): rates l in the bounds with |1/l - mean| <= radius; the nearer bound where there is none.
+
+    A pair with 0 visits gets the whole interval.
+
+    >>> rate_interval(np.array([1, 1, 0]), np.array([0.5, 3.0, 0.0]), np.array([0.1, 0.5, 0.1]), 1.0, 5.0)[1].tolist()
+    [2.5, 1.0, 5.0]
+    """
+    longest, shortest = mean + radius, mean - radius
+    too_slow, too_fast = (shortest > 1 / rate_min) & (visits > 0), (longest < 1 / rate_max) & (visits > 0)
+    with np.errstate(divide="ignore"):
+        low = np.where(longest >= 1 / rate_min, rate_min, 1 / longest)
+        high = np.where(shortest <= 1 / rate_max, rate_max, 1 / shortest)
+    low = np.where(too_fast, rate_max, np.where(too_slow | (visits == 0), rate_min, low))
+    high = np.where(too_slow, rate_min, np.where(too_fast | (visits == 0), rate_max, high))
+    return np.clip(low, rate_min, rate_max), np.clip(high, rate_min, rate_max), too_slow | too_fast
+
+
+def plausible_set(counts: Counts, knowledge: Knowledge, delta: float, radius_scale: float = 1.0,
+                  unknown_rewards: bool = False, reward_scale: float = 1.0) -> PlausibleSet:
+    """Return the plausible models after `counts`.  `radius_scale` multiplies every radius; below 1 nothing is guaranteed.
+
+    With `unknown_rewards` the reward to plan with is the empirical mean plus its radius; rewards are divided by
+    `reward_scale`.  Paper: alg: CTUCRL, step 3(c) and 4(a)
+    """
+    n, t = counts.visits.copy(), counts.epoch
+    size = (knowledge.n_states, knowledge.max_choices, t, delta)
+    mean, radius = counts.truncated_mean, radius_scale * holding_radius(n, *size, knowledge.rate_min)
+    low, high, empty = rate_interval(n, mean, radius, knowledge.rate_min, knowledge.rate_max)
+    reward = knowledge.reward / reward_scale
+    if unknown_rewards:
+        reward = counts.reward_sum / np.maximum(1, n) / reward_scale + radius_scale * reward_radius(n, *size)
+    row_start, next_state, count = counts.rows()
+    if knowledge.supports_known:
+        row_start, next_state, count = over_supports(knowledge, row_start, next_state, count)
+    probability = count / np.repeat(np.maximum(1, n), np.diff(row_start))
+    return PlausibleSet(n, row_start, next_state, probability, radius_scale * transition_radius(n, *size), mean, radius,
+                        low, high, reward, int(empty.sum()), knowledge.supports_known)
+
+
+def over_supports(knowledge: Knowledge, row_start: np.ndarray, next_state: np.ndarray,
+                  count: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the counts as rows over the known supports, 0 where a successor has not been seen."""
+    assert knowledge.support_start is not None and knowledge.support_state is not None
+    start, states = knowledge.support_start, knowledge.support_state
+    size = knowledge.n_states
+    place = np.repeat(np.arange(knowledge.n_pairs), np.diff(start)) * size + states
+    seen = np.repeat(np.arange(knowledge.n_pairs), np.diff(row_start)) * size + next_state
+    at = np.searchsorted(place, seen)
+    wrong = np.flatnonzero((at >= len(place)) | (place[np.minimum(at, len(place) - 1)] != seen))
+    if wrong.size:
+        pair, s = divmod(int(seen[wrong[0]]), size)
+        raise ParameterError(f"state {knowledge.states[s]!r} was reached from pair {pair}, outside its known support; "
+                             "give the true supports, or leave them out.")
+    full = np.zeros(len(place), dtype=np.int64)
+    full[at] = count
+    return start, states, full
