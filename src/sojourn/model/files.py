@@ -1,0 +1,111 @@
+"""Models in files: a readable JSON and a compact `.npz`, checked on the way in and replaced atomically on the way out."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+from sojourn.errors import FileError, ModelError
+from sojourn.model.ctmdp import CTMDP
+from sojourn.model.json_file import read_json, write_json
+from sojourn.model.npz_file import read_npz, write_npz
+
+Reader = Callable[[IO[bytes]], CTMDP]
+Writer = Callable[[CTMDP, IO[bytes]], None]
+
+FORMATS: dict[str, tuple[Reader, Writer]] = {  # suffix: how to read it, how to write it
+    ".json": (read_json, write_json),
+    ".npz": (read_npz, write_npz),
+}
+
+
+def load(path: str | os.PathLike[str]) -> CTMDP:
+    """Return the model in a `.json` or `.npz` file; FileError names the file, the entry, its value and the rule.
+
+    >>> import sojourn, tempfile
+    >>> model = sojourn.CTMDP.from_arrays([[[0, 1]], [[1, 0]]], rate=[[2], [3]], reward=[[1], [0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/swap.json")
+    ...     load(f"{folder}/swap.json").equals(model)
+    True
+    """
+    file = _path(path)
+    read, _ = _format(file)
+    try:
+        if not stat.S_ISREG(os.stat(file).st_mode):
+            raise FileError(f"{str(file)!r} is not a regular file; a model is read from a .json or .npz file.")
+        with open(file, "rb") as stream:
+            return read(stream)
+    except OSError as error:
+        raise FileError(f"cannot read {str(file)!r}: {error.strerror or error}. Check the path and its permissions.") from error
+    except ModelError as error:
+        raise FileError(f"{str(file)!r}: {error}") from error
+    except (RecursionError, MemoryError) as error:
+        raise FileError(f"{str(file)!r} is too deep or too large to be a model ({type(error).__name__}).") from error
+
+
+def save(model: CTMDP, path: str | os.PathLike[str]) -> None:
+    """Write a model to a `.json` or `.npz` file; the file is replaced at once, or not touched at all."""
+    file = _path(path)
+    _, write = _format(file)
+    try:
+        with replacing(file) as stream:
+            write(model, stream)
+    except OSError as error:
+        raise FileError(f"cannot write {str(file)!r}: {error.strerror or error}. Check the folder and its permissions.") from error
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a new file beside `path`; on success it takes the place of `path` in one step, on failure nothing is left.
+
+    A link is followed, the permissions of an existing file are kept, and the bytes are on disk before the name changes.
+    """
+    target = Path(os.path.realpath(path))
+    mode = None
+    if os.path.lexists(target):
+        status = os.stat(target)
+        if not stat.S_ISREG(status.st_mode):
+            raise FileError(f"{str(path)!r} exists and is not a regular file; choose another name.")
+        mode = stat.S_IMODE(status.st_mode)
+    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
+    try:
+        with open(descriptor, "wb") as stream:
+            yield stream
+            stream.flush()
+            if mode is not None:
+                os.fchmod(descriptor, mode)
+            os.fsync(descriptor)
+        os.replace(beside, target)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside)
+    with contextlib.suppress(OSError):
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _path(path: str | os.PathLike[str]) -> Path:
+    try:
+        text = os.fspath(path)
+    except TypeError:
+        raise FileError(f"the path is {path!r} (a {type(path).__name__}); give a string or a pathlib.Path.") from None
+    if not isinstance(text, str) or "\0" in text or not text:
+        raise FileError(f"the path is {text!r}; give a non-empty string without NUL characters.")
+    return Path(text)
+
+
+def _format(file: Path) -> tuple[Reader, Writer]:
+    suffix = file.suffix.lower()
+    if suffix not in FORMATS:
+        raise FileError(f"{str(file)!r} ends in {suffix!r}; the name of a model file must end in {' or '.join(FORMATS)}.")
+    return FORMATS[suffix]
