@@ -14,7 +14,23 @@ FILES = {  # name: module below sojourn.zoo, which holds FAMILY
     "three-state": "three_state",
     "customer-selection": "customer_selection",
     "admission": "admission",
+    "service-rate": "service_rate",
+    "routing": "routing",
+    "priority": "priority",
+    "tandem": "tandem",
+    "criss-cross": "criss_cross",
+    "server-switching": "server_switching",
+    "maintenance": "maintenance",
+    "machine-repair": "machine_repair",
+    "spare-parts": "spare_parts",
+    "sis-epidemic": "sis_epidemic",
+    "sir-epidemic": "sir_epidemic",
+    "market-making": "market_making",
+    "call-centre": "call_centre",
+    "hospital-beds": "hospital_beds",
+    "river-swim": "river_swim",
     "random": "garnet",
+    "random-ties": "random_ties",
 }
 
 

@@ -1,0 +1,67 @@
+"""The criss-cross network: two classes at one station, one of which goes on to a second (Harrison and Wein 1989)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sojourn.model.ctmdp import CTMDP
+from sojourn.zoo.assembly import Assembly, grid, tuple_labels
+from sojourn.zoo.family import Family, Parameter, amount, count, limit_states, rate
+
+
+def build(capacity: int, arrival_rates: tuple[float, ...], first_rates: tuple[float, ...], second_rate: float,
+          costs: tuple[float, ...], loss_cost: float) -> CTMDP:
+    """Return the model; the state is the number of customers of the classes 1, 2 (station 1) and 3 (station 2)."""
+    _lengths(arrival_rates=(arrival_rates, 2), first_rates=(first_rates, 2), costs=(costs, 3))
+    size = capacity + 1
+    limit_states(size**3, capacity=capacity)
+    states, n = grid(size, size, size)
+    steps = (size * size, size, 1)
+    spent = sum(c * x for c, x in zip(costs, n)) + loss_cost * sum(a * (x == capacity) for a, x in zip(arrival_rates, n))
+    model = Assembly(len(states))
+
+    def add(action: str, here: np.ndarray, jump: tuple[int, float] | None) -> None:
+        s = states[here]
+        room = [n[k][here] < capacity for k in (0, 1)]
+        jumps = [(s + steps[k] * room[k], arrival_rates[k] * room[k]) for k in (0, 1)]
+        busy = n[2][here] > 0
+        jumps.append((s - busy, second_rate * busy))
+        if jump:
+            jumps.append((s + jump[0], np.full(s.size, jump[1])))
+        model.add(action, s, jumps, running=-spent[here])
+
+    one, two = n[0] > 0, (n[1] > 0) & (n[2] < capacity)
+    add("idle", ~one & ~two, None)
+    add("serve 1", one, (-steps[0], first_rates[0]))
+    add("serve 2", two, (-steps[1] + steps[2], first_rates[1]))
+    return model.build(tuple_labels(*n))
+
+
+def _lengths(**lists: tuple[tuple[float, ...], int]) -> None:
+    from sojourn.errors import ParameterError
+
+    for name, (values, wanted) in lists.items():
+        if len(values) != wanted:
+            raise ParameterError(f"{name} has {len(values)} entries; it must have {wanted}, one per class.")
+
+
+FAMILY = Family(
+    name="criss-cross",
+    summary="criss-cross network: station 1 serves two classes, one of which goes on to station 2",
+    theory="The state is (n1, n2, n3). Station 1 serves class 1, which then leaves, or class 2, which then becomes "
+    "class 3 and waits for station 2. The question is when to feed station 2. Station 1 never idles while it "
+    "can work; class 2 is blocked while the buffer of class 3 is full.",
+    source="J. M. Harrison and L. M. Wein (1989), Scheduling networks of queues: heavy traffic analysis of a simple "
+    "open network, Queueing Systems 5(4), 265-280",
+    parameters=(
+        count("capacity", 3, "customers", "buffer of each class", 1, 124),
+        Parameter("arrival_rates", (0.5, 0.5), "1/time", "arrivals of class 1 and class 2", "reals", 0, 1e6, True),
+        Parameter("first_rates", (1.5, 1.5), "1/time", "service rates of class 1 and 2 at station 1", "reals", 0, 1e6, True),
+        rate("second_rate", 0.9, "service rate at station 2"),
+        Parameter("costs", (1.0, 1.0, 1.0), "reward/(time x customer)", "cost of waiting of classes 1, 2, 3", "reals", 0, 1e6),
+        amount("loss_cost", 10.0, "reward", "cost of a lost customer"),
+    ),
+    build=build,
+    answer="Serve class 1 unless station 2 is about to starve (Harrison and Wein 1989, in heavy traffic): at equal "
+    "costs and rates the action `serve 2` is taken only while class 3 is short.",
+)
