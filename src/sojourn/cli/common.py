@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -16,11 +18,14 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 def read_model(text: str) -> Any:
     """Return the model that MODEL names: a file, or a zoo family with parameters `name:key=value,key=value`."""
     from sojourn.model.files import load
-    from sojourn.zoo.catalogue import families, make
+    from sojourn.zoo.catalogue import families, family
 
     name, _, parameters = text.partition(":")
-    if name in families():
-        return make(name, **parse_parameters(parameters))
+    if name.replace("_", "-") in families() and not os.path.isfile(text):
+        found, given = family(name), parse_parameters(parameters)
+        for key in given:
+            found.parameter(key)
+        return found.make(**given)
     if os.path.exists(text) or text.endswith((".json", ".npz", ".drn")):
         return load(text)
     raise ModelError(f"{text!r} is neither a file nor a zoo model: {unknown_name('zoo model', name, families())}")
@@ -76,8 +81,25 @@ def plain(value: Any) -> Any:
 
 
 def print_json(value: Any) -> None:
-    """Print one strict JSON object."""
-    click.echo(json.dumps(plain(value), allow_nan=False, ensure_ascii=False))
+    """Print one strict JSON object; where stdout cannot hold every character, those beyond ASCII are escaped."""
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    click.echo(json.dumps(plain(value), allow_nan=False, ensure_ascii=not unicode))
+
+
+def columns(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
+    """Return a table as aligned lines; the columns listed in `right` are flush right.
+
+    >>> print("\\n".join(columns(("state", "bias"), [("idle", "0.0"), ("busy", "-1.5")], right=[1])))
+    state  bias
+    idle    0.0
+    busy   -1.5
+    """
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    lines = []
+    for row in [head, *rows]:
+        cells = [cell.rjust(width) if i in right else cell.ljust(width) for i, (cell, width) in enumerate(zip(row, widths))]
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
 def console(stderr: bool = False) -> Any:

@@ -1,5 +1,6 @@
 """The command line.  Commands are imported when they are called, so that `sojourn --help` is instant."""
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -56,17 +57,24 @@ def sojourn() -> None:
 
 def main() -> None:
     """Run the command line: bad input is one line on stderr and exit code 1 (2 for wrong usage), never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = sojourn(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
-    except click.UsageError as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        sys.exit(2)
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "sojourn"
+        click.echo(f"error: {' '.join(error.format_message().split())} Try `{path} --help`.", err=True)
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         sys.exit(130)
     except click.ClickException as error:
-        error.show()
+        click.echo(f"error: {' '.join(error.format_message().split())}", err=True)
         sys.exit(1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

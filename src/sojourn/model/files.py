@@ -35,6 +35,8 @@ def load(path: str | os.PathLike[str]) -> CTMDP:
     True
     """
     file = _path(path)
+    if file.is_dir():
+        raise FileError(f"{str(file)!r} is a folder; a model is read from a .json or .npz file.")
     read, _ = _format(file)
     try:
         if not stat.S_ISREG(os.stat(file).st_mode):

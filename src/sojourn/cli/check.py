@@ -1,0 +1,40 @@
+"""`sojourn check MODEL`: the paper's assumptions, each with a verdict in words."""
+
+from typing import Any
+
+import click
+
+from sojourn.cli.common import json_option, model_argument, print_json, read_model
+
+
+@click.command("check")
+@model_argument
+@json_option
+def command(model: str, as_json: bool) -> None:
+    """Check the paper's assumptions on MODEL, with a witness where one fails."""
+    from sojourn.model.checks import check
+
+    found = read_model(model)
+    verdicts = check(found)
+    if as_json:
+        answers = {key: as_object(found, getattr(verdicts, key)) for key in verdicts.__dataclass_fields__}
+        print_json({"model": found.name, **answers})
+        return
+    click.echo(repr(found)[1:-1])
+    for verdict in verdicts:
+        word = {True: "yes", False: "NO", None: "not decided"}[verdict.holds]
+        click.echo(f"{verdict.question}: {word}")
+        click.echo(f"    {verdict.statement}")
+
+
+def as_object(model: Any, verdict: Any) -> dict[str, Any]:
+    """Return one verdict with labels in place of indices; `witness` is null unless the answer is no."""
+    witness = None
+    if verdict.holds is False:
+        witness = {
+            "policy": None if verdict.policy is None else {s: model.actions[a] for s, a in zip(model.states, verdict.policy)},
+            "states": [model.states[s] for s in verdict.states],
+            "unreached": None if verdict.unreached is None else model.states[verdict.unreached],
+            "others": [model.states[s] for s in verdict.others],
+        }
+    return {"holds": verdict.holds, "statement": verdict.statement, "witness": witness}

@@ -1,0 +1,52 @@
+"""`sojourn solve MODEL`: the optimal gain, the interval that proves it, policy and bias."""
+
+from typing import Any
+
+import click
+
+from sojourn.cli.common import columns, json_option, model_argument, print_json, read_model
+
+ROWS = 24
+
+
+@click.command("solve")
+@model_argument
+@click.option("--method", default="auto", show_default=True, metavar="NAME",
+              help="auto, policy-iteration, value-iteration or linear-programming.")
+@click.option("--tolerance", default=1e-9, show_default=True, type=float,
+              help="Width of the certificate, relative to max(1, |gain|).")
+@json_option
+def command(model: str, method: str, tolerance: float, as_json: bool) -> None:
+    """Solve MODEL exactly: gain, certificate, policy and bias."""
+    from sojourn.solving.solve import solve
+
+    solution = solve(read_model(model), method=method, tolerance=tolerance)
+    if as_json:
+        print_json(as_object(solution))
+    else:
+        click.echo("\n".join(in_words(solution)))
+
+
+def as_object(solution: Any) -> dict[str, Any]:
+    """Return what `--json` prints."""
+    return {
+        "gain": solution.gain, "gain_bounds": list(solution.gain_bounds), "policy": solution.policy_labels,
+        "bias": dict(zip(solution.model.states, solution.bias.tolist())), "method": solution.method,
+        "iterations": solution.iterations, "seconds": solution.seconds,
+    }
+
+
+def in_words(solution: Any) -> list[str]:
+    """Return the solution as lines for a terminal; of a large model the first states only."""
+    model, (lo, hi) = solution.model, solution.gain_bounds
+    labels = list(solution.policy_labels.items())[:ROWS]
+    table = columns(("state", "action", "bias"), [(s, a, f"{h:.6f}") for (s, a), h in zip(labels, solution.bias)], right=(2,))
+    if model.n_states > ROWS:
+        table.append(f"... and {model.n_states - ROWS} more states; `--json` prints them all")
+    return [
+        repr(model)[1:-1],
+        f"gain    {solution.gain:.12g} per unit of time",
+        f"proved  {lo!r} <= gain <= {hi!r} (width {hi - lo:.1e})",
+        f"method  {solution.method}, {solution.iterations} iterations, {solution.seconds:.3f} s",
+        "", *table,
+    ]
