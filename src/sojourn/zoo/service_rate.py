@@ -36,11 +36,11 @@ FAMILY = Family(
     "Dynamic control of a queue with adjustable service rate, Operations Research 49(5), 720-731",
     parameters=(
         count("capacity", 12, "customers", "room for customers, the one in service included", 1, 1_999_999),
-        rate("arrival_rate", 1.0, "arrivals"),
-        Parameter("speeds", (0.8, 1.3, 2.0), "1/time", "service rates to choose from", "reals", 0, 1e6, True),
-        Parameter("speed_costs", (0.2, 1.0, 3.0), "reward/time", "cost of each speed while it is used", "reals", 0, 1e6),
-        amount("waiting_cost", 1.0, "reward/(time x customer)", "cost of a customer in the system"),
-        amount("loss_cost", 15.0, "reward", "cost of a lost customer"),
+        rate("arrival_rate", 0.8, "arrivals"),
+        Parameter("speeds", (0.8, 1.2, 1.8), "1/time", "service rates to choose from", "reals", 0, 1e6, True),
+        Parameter("speed_costs", (0.0, 1.0, 3.0), "reward/time", "cost of each speed while it is used", "reals", 0, 1e6),
+        amount("waiting_cost", 0.2, "reward/(time x customer)", "cost of a customer in the system"),
+        amount("loss_cost", 10.0, "reward", "cost of a lost customer"),
     ),
     build=build,
     answer="The optimal speed does not decrease with the number of customers (Crabill 1972). With one speed the "

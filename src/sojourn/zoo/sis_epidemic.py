@@ -37,14 +37,14 @@ FAMILY = Family(
     "971-982",
     parameters=(
         count("population", 15, "people", "size of the population", 1, 500_000),
-        rate("infection_rate", 1.6, "contacts per person that would infect", zero=True),
+        rate("infection_rate", 3.0, "contacts per person that would infect", zero=True),
         rate("import_rate", 0.01, "infection from outside, per susceptible person"),
         rate("recovery_rate", 0.5, "recovery of one infected"),
         rate("treatment_rate", 0.7, "additional recovery under treatment", zero=True),
         share("distancing", 0.6, "share of contacts removed by distancing"),
         amount("illness_cost", 1.0, "reward/(time x person)", "cost of an infected person"),
-        amount("treatment_cost", 0.8, "reward/(time x person)", "cost of treating an infected person"),
-        amount("distancing_cost", 0.15, "reward/(time x person)", "cost of distancing, for everybody"),
+        amount("treatment_cost", 1.5, "reward/(time x person)", "cost of treating an infected person"),
+        amount("distancing_cost", 0.3, "reward/(time x person)", "cost of distancing, for everybody"),
     ),
     build=build,
     answer="With infection_rate=0 everybody is on his own: gain = population x the better of treating or not in a "
