@@ -56,7 +56,7 @@ FAMILY = Family(
         rate("dedicated_rate", 0.1, "arrivals that each queue has of its own", zero=True),
         Parameter("service_rates", (1.0, 0.6), "1/time", "service rate of each queue (2 to 6 queues)", "reals", 0, 1e6, True),
         Parameter("costs", (1.0, 1.0), "reward/(time x customer)", "cost of a customer at each queue", "reals", 0, 1e6),
-        amount("loss_cost", 5.0, "reward", "cost of a lost customer"),
+        amount("loss_cost", 20.0, "reward", "cost of a lost customer"),
     ),
     build=build,
     answer="Equal queues: join the shortest (Winston 1977). Two different queues: a monotone switching curve (Hajek "
