@@ -1,0 +1,56 @@
+"""When to look: a few hundred moments, spread evenly in the logarithm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ParameterError
+
+MOST = 1_000_000
+
+
+def epoch_checkpoints(checkpoints: Any, max_epochs: int) -> np.ndarray:
+    """Return ascending epochs from 1 to `max_epochs`: at most `checkpoints` log-spaced ones, or those given as a list.
+
+    >>> epoch_checkpoints(5, 1000).tolist()
+    [1, 6, 32, 178, 1000]
+    """
+    if isinstance(checkpoints, (int, np.integer)) and not isinstance(checkpoints, bool):
+        wanted = np.geomspace(1, max_epochs, _count(checkpoints))
+        wanted[-1] = max_epochs
+        return np.unique(np.rint(wanted).astype(np.int64))
+    given = _ascending(checkpoints, "epochs")
+    if (given != np.floor(given)).any() or given[0] < 1 or given[-1] > max_epochs:
+        raise ParameterError(f"checkpoints run from {given[0]:g} to {given[-1]:g}; they must be whole epochs from 1 to max_epochs = "
+                             f"{max_epochs}.")
+    return np.union1d(given, [max_epochs]).astype(np.int64)
+
+
+def time_checkpoints(checkpoints: Any, max_time: float, shortest: float) -> np.ndarray:
+    """Return ascending times up to `max_time`: log-spaced from `shortest` (a mean holding time), or those given."""
+    if isinstance(checkpoints, (int, np.integer)) and not isinstance(checkpoints, bool):
+        wanted = np.geomspace(min(shortest, max_time / 2), max_time, _count(checkpoints))
+        wanted[-1] = max_time
+        return np.unique(wanted)
+    given = _ascending(checkpoints, "times")
+    if given[0] <= 0 or given[-1] > max_time:
+        raise ParameterError(f"checkpoints run from {given[0]:g} to {given[-1]:g}; they must be times in (0, max_time = {max_time:g}].")
+    return np.union1d(given, [max_time])
+
+
+def _count(checkpoints: Any) -> int:
+    if not 1 <= checkpoints <= MOST:
+        raise ParameterError(f"checkpoints is {checkpoints}; it must be a number from 1 to {MOST}, or an ascending list.")
+    return int(checkpoints)
+
+
+def _ascending(checkpoints: Any, unit: str) -> np.ndarray:
+    try:
+        given = np.array(checkpoints, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.zeros(0)
+    if given.ndim != 1 or not given.size or not np.isfinite(given).all() or (np.diff(given) <= 0).any():
+        raise ParameterError(f"checkpoints is {checkpoints!r}; it must be a number, or an ascending list of {unit}.")
+    return given

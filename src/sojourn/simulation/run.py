@@ -1,0 +1,79 @@
+"""What a simulation gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from sojourn.learn.learner import History
+from sojourn.model.ctmdp import CTMDP
+from sojourn.simulation.episodes import Episodes
+from sojourn.simulation.regret import Point
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """One run of a learner on a model.  Arrays over the checkpoints; rewards and regrets in reward units.
+
+    With `max_epochs`, a checkpoint is the moment S_N of the N-th decision: `epochs` N, `times` S_N (N - 1 holding times),
+    `rewards` everything paid until then, N lump sums included, and `regret` = gain · times - rewards (eq:regret_SN).
+    With `max_time` it is a fixed time T: `epochs` is N(T), which counts the decision at time 0, `times` is T, `rewards`
+    includes the running reward of the unfinished sojourn, and `regret` is R_T.  `completed_regret` lets the sojourn under
+    way finish; `adjusted_regret` (eq:deltak) and `pseudo_regret` (Σ φ* · visits) depend on the visits only.
+    """
+
+    epochs: np.ndarray
+    times: np.ndarray
+    rewards: np.ndarray
+    regret: np.ndarray
+    completed_regret: np.ndarray
+    adjusted_regret: np.ndarray
+    pseudo_regret: np.ndarray
+    visits: np.ndarray  # (S, A), 0 where not admissible
+    episodes: Episodes
+    gain: float  # the optimal one, which the regrets measure against
+    bias: np.ndarray
+    start: int
+    state: int  # where the run ended
+    seconds: float
+    model: CTMDP
+    learner: Any
+    seed: Any
+    interrupted: bool = False
+    trajectory: History | None = None
+
+    @property
+    def decisions_per_second(self) -> float:
+        return float(self.epochs[-1] / self.seconds) if len(self.epochs) and self.seconds > 0 else float("nan")
+
+    def bad_steps(self, epsilon: float) -> int:
+        """Return L_ε(N): the decisions taken in ε-bad episodes, those with adjusted regret >= ε per decision."""
+        return self.episodes.bad_steps(epsilon)
+
+    def points(self) -> list[Point]:
+        """Return the checkpoints one by one."""
+        columns = (self.epochs.tolist(), self.times.tolist(), self.rewards.tolist(), self.regret.tolist(),
+                   self.completed_regret.tolist(), self.adjusted_regret.tolist(), self.pseudo_regret.tolist())
+        return [Point(*row) for row in zip(*columns)]
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the regret against the decisions (needs the extra `plot`)."""
+        from sojourn.report.runs import plot_run
+
+        return plot_run(self, **options)
+
+    def __repr__(self) -> str:
+        if not len(self.epochs):
+            return f"<Run of {type(self.learner).__name__}: no checkpoint reached{', interrupted' if self.interrupted else ''}>"
+        return (f"<Run of {type(self.learner).__name__}: {self.epochs[-1]:,} decisions, time {self.times[-1]:.6g}, "
+                f"regret {self.regret[-1]:.6g}, pseudo-regret {self.pseudo_regret[-1]:.6g}, "
+                f"{self.episodes.total:,} episodes{', interrupted' if self.interrupted else ''}>")
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in Point._fields)
+        shown = self.points()[:: max(1, len(self.epochs) // 8)]
+        rows = "".join("<tr>" + "".join(f"<td>{value:,.6g}</td>" for value in point) + "</tr>" for point in shown)
+        return f"<div><b>{escape(repr(self)[1:-1])}</b><table><tr>{head}</tr>{rows}</table></div>"

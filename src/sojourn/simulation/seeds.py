@@ -1,0 +1,31 @@
+"""Where the world's random numbers come from: addressed, never shared with a learner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ParameterError
+
+WORLD_STREAM = 0  # a learner's own stream is 1
+
+
+def seed_sequence(seed: Any) -> np.random.SeedSequence:
+    """Return `seed` (an integer >= 0 or a SeedSequence) as a SeedSequence."""
+    if isinstance(seed, np.random.SeedSequence):
+        return seed
+    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ParameterError(f"seed is {seed!r}; it must be an integer >= 0 or a numpy SeedSequence.")
+    return np.random.SeedSequence(int(seed))
+
+
+def world_stream(seed: Any) -> np.random.Generator:
+    """Return the world's generator for `seed`, independent of every learner's (`sojourn.learn.streams.stream`).
+
+    >>> bool(world_stream(7).random() == world_stream(7).random())
+    True
+    """
+    sequence = seed_sequence(seed)
+    address = np.random.SeedSequence(sequence.entropy, spawn_key=(*sequence.spawn_key, WORLD_STREAM))
+    return np.random.Generator(np.random.PCG64(address))

@@ -1,0 +1,157 @@
+"""Run a learner, or a policy, on a model and measure its regret."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+
+from sojourn.errors import ParameterError
+from sojourn.learn.learner import History
+from sojourn.model.ctmdp import CTMDP
+from sojourn.model.knowledge import Knowledge
+from sojourn.simulation.checkpoints import epoch_checkpoints, time_checkpoints
+from sojourn.simulation.regret import Point
+from sojourn.simulation.run import Run
+from sojourn.simulation.walk import Walk
+from sojourn.solving.solution import Solution
+
+
+class Listener(Protocol):
+    """Told after every kernel call how far a walk has got (a progress bar)."""
+
+    def __call__(self, walk: Walk) -> None: ...
+
+
+def simulate(model: CTMDP, learner_or_policy: Any, *, max_epochs: int | float | None = None, max_time: float | None = None,
+             start: int | str = 0, seed: Any = 0, checkpoints: Any = 200, record: bool = False,
+             progress: bool | Listener = False, holding_times: Any = None, knowledge: Knowledge | None = None,
+             solution: Solution | None = None) -> Run:
+    """Walk `max_epochs` decisions, or until `max_time` (whichever comes first), and return the Run with its regrets.
+
+    - `learner_or_policy`: a learner (`sojourn.learner(...)`, or any object with plan() and observe(history)), an action per
+      state, {state: action}, or an (S, A) table of probabilities;
+    - `seed` addresses the world's random numbers; a learner has its own;
+    - `checkpoints`: how many log-spaced moments, or a list: epochs, or times when `max_time` is given (then `regret` is R_T);
+    - `record=True` keeps every epoch in `run.trajectory`;
+    - `holding_times`: a law such as "deterministic", "erlang:stages=3" (see `simulation/holding.py`), a mapping
+      {(state, action): law}, or "bulk": many exponential times summed in one Gamma draw, the same in law only;
+    - `solution`: the model's, if already solved.
+
+    Ctrl-C ends the run at the next chunk and returns what there is, with `interrupted=True`; a second one raises.
+
+    >>> from sojourn.zoo.catalogue import make
+    >>> run = simulate(make("two-state"), [1, 0], max_epochs=1000)
+    >>> int(run.epochs[-1]), abs(round(float(run.pseudo_regret[-1]), 9))
+    (1000, 0.0)
+    """
+    horizon = _whole("max_epochs", max_epochs)
+    until = _length("max_time", max_time)
+    if horizon is None and until is None:
+        raise ParameterError("max_epochs and max_time are both None; give at least one.")
+    walk = Walk(model, learner_or_policy, start=start, seed=seed, holding_times=holding_times, knowledge=knowledge,
+                solution=solution, record=record)
+    if until is None:
+        assert horizon is not None
+        stops = epoch_checkpoints(checkpoints, horizon)
+    else:
+        stops = time_checkpoints(checkpoints, until, float(walk.world.mean.min()))
+    tell = _listener(progress, horizon, until)
+    began = time.perf_counter()
+    with interruptible() as interrupt:
+        points = list(_points(walk, stops, horizon, until is not None, interrupt, tell))
+    if hasattr(tell, "close"):
+        tell.close()
+    return _run(walk, points, time.perf_counter() - began, seed, interrupt.is_set())
+
+
+def _points(walk: Walk, stops: np.ndarray, horizon: int | None, timed: bool, interrupt: threading.Event,
+            tell: Listener | None) -> Iterator[Point]:
+    """Yield the regrets at each stop; after an interruption or at the horizon also where the walk stands."""
+    done = 0
+    for stop in stops.tolist():
+        aim = {"until_epoch": horizon, "until_time": stop} if timed else {"until_epoch": stop}
+        while not interrupt.is_set() and walk.step(**aim):
+            if tell is not None:
+                tell(walk)
+        reached = walk.time > stop if timed else walk.epoch == stop
+        if not reached:
+            if walk.epoch > done:
+                yield walk.yardstick.at_decision(walk.moment())
+            return
+        done = walk.epoch
+        moment = walk.moment()
+        yield walk.yardstick.at_time(moment, stop) if timed else walk.yardstick.at_decision(moment)
+
+
+def _run(walk: Walk, points: list[Point], seconds: float, seed: Any, interrupted: bool) -> Run:
+    columns = list(zip(*points)) if points else [()] * len(Point._fields)
+    epochs = np.array(columns[0], dtype=np.int64)
+    reals = [np.array(column, dtype=float) for column in columns[1:]]
+    return Run(
+        epochs, *reals, visits=walk.model.table(walk.visits, fill=0), episodes=walk.log.episodes(walk.epoch, walk.visits),
+        gain=walk.yardstick.gain, bias=walk.yardstick.bias, start=walk.start, state=int(walk.position), seconds=seconds,
+        model=walk.model, learner=walk.learner, seed=seed, interrupted=interrupted,
+        trajectory=_trajectory(walk.recorded) if walk.record else None,
+    )
+
+
+def _trajectory(chunks: list[History]) -> History:
+    columns = ("state", "action", "holding_time", "next_state", "reward")
+    if not chunks:
+        return History(*(np.zeros(0, dtype=np.int64 if c in ("state", "action", "next_state") else float) for c in columns))
+    return History(*(np.concatenate([getattr(chunk, c) for chunk in chunks]) for c in columns))
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """Give an event that Ctrl-C sets instead of raising in mid-bookkeeping; the second Ctrl-C raises as usual."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or before == signal.SIG_IGN:
+        yield event
+        return
+
+    def note(number: int, frame: Any) -> None:
+        event.set()
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _whole(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 1 <= value < 2**62 or value != int(value):
+        raise ParameterError(f"{name} is {value!r}; it must be a whole number of decisions, at least 1.")
+    return int(value)
+
+
+def _length(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 < value < np.inf:
+        raise ParameterError(f"{name} is {value!r}; it must be a positive, finite time.")
+    return float(value)
+
+
+def _listener(progress: bool | Listener, horizon: int | None, until: float | None) -> Any:
+    if callable(progress):
+        return progress
+    if progress:
+        from sojourn.simulation.progress import ProgressBar
+
+        return ProgressBar(horizon, until)
+    return None

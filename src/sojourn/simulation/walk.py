@@ -1,0 +1,292 @@
+"""The engine: a learner walks a model, resumably, in kernel calls of bounded length.
+
+Learners come in three kinds (see `sojourn.learn.learner`):
+
+- *compiled*: `plan()` and `counts`; every observation is folded into the counts inside the kernel;
+- *plain*: `plan()` and `observe(history)`; chunks of at most 2^20 epochs, several per episode;
+- *per epoch*: `act(state) -> action index` and `observe(history)` with one row; and, if it has one, its own compiled
+
+      walk(world, state, rng, max_epochs, max_time, visits, clock, trace) -> (state, epochs, pair, entry)
+
+  which must take exactly the decisions of `act`.  It starts in `state` and goes on until `epochs == max_epochs` or
+  `clock[0] > max_time` (checked before each epoch).  At every epoch it chooses a pair, then draws from `rng`, the world's
+  generator, first the holding time and then the jump:
+
+      tau = holding_time(rng, world.law[pair], world.mean[pair], world.first[pair], world.second[pair])
+      entry = jump(rng, world.row_start, world.cumulative, world.guide, pair)      # both of sojourn.kernels.walk
+
+  and adds up: `visits[pair] += 1`; `clock[0] += tau`;
+  `clock[1] += world.running[pair] * tau + world.transition_reward[entry]`; `clock[2] = tau`; the next state is
+  `world.next_state[entry]`; the reward to learn from is `world.reward[pair] + world.transition_reward[entry]`.
+  If `len(trace.state) > 0` (at least max_epochs then), row i of the call goes to trace.state[i], .action, .holding_time,
+  .next_state, .reward.  It returns where it stands, how many epochs it did, and the last pair and entry (-1, -1 if none).
+  Its answers must not depend on how the epochs are cut into calls.  Calls are kept to about 0.1 s by adapting max_epochs.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sojourn.errors import ParameterError
+from sojourn.kernels.walk import walk_plan
+from sojourn.learn.counts import Counts
+from sojourn.learn.learner import MAX_CHUNK, Episode, History, begin_episode
+from sojourn.learn.streams import restore_stream, stream, stream_state
+from sojourn.model.ctmdp import CTMDP
+from sojourn.model.knowledge import Knowledge
+from sojourn.simulation.episodes import EpisodeLog
+from sojourn.simulation.policy import FixedPolicy, fitting_knowledge
+from sojourn.simulation.regret import Moment, yardstick
+from sojourn.simulation.seeds import world_stream
+from sojourn.simulation.world import World, world_of
+from sojourn.solving.solution import Solution
+
+BLOCK = MAX_CHUNK  # sums restart at multiples of this many epochs, so that rounding does not grow with the run
+PLAIN_CHUNK = 2**16  # rows of one History given to a plain learner
+CALL_SECONDS = 0.1
+
+
+class Trace(NamedTuple):
+    """Columns into which a kernel writes what happened; empty ones switch it off."""
+
+    state: np.ndarray
+    action: np.ndarray
+    holding_time: np.ndarray
+    next_state: np.ndarray
+    reward: np.ndarray
+
+
+class Fold(NamedTuple):
+    """A learner's counts as the kernel needs them, with `slot_of`: the slot of each entry of the world, -1 if not yet known."""
+
+    visits: np.ndarray
+    holding_sum: np.ndarray
+    reward_sum: np.ndarray
+    head: np.ndarray
+    slot_state: np.ndarray
+    slot_next: np.ndarray
+    slot_count: np.ndarray
+    used: np.ndarray
+    slot_of: np.ndarray
+    scale: float
+
+
+class Course(NamedTuple):
+    """A plan as the kernel needs it: the pair in each state; for a randomized one cumulative (S, A) and the learner's rng."""
+
+    pair: np.ndarray
+    cumulative: np.ndarray
+    pair_table: np.ndarray
+    rng: np.random.Generator
+
+
+def trace_of(rows: int) -> Trace:
+    """Return room for `rows` epochs."""
+    whole, real = (lambda: np.zeros(rows, dtype=np.int64)), (lambda: np.zeros(rows))
+    return Trace(whole(), whole(), real(), whole(), real())
+
+
+class Walk:
+    """A learner (or a policy) walking a model; `advance` it, look at it, save it with `state()`, go on.
+
+    `epoch` counts the decisions taken, `position` is the state it stands in, `time` the sum of all holding times, `visits`
+    (P,) the decisions per pair, `log` the episodes.  The same seed gives the same walk however it is cut into pieces.
+    """
+
+    def __init__(self, model: CTMDP, learner: Any, *, start: int | str = 0, seed: Any = 0, holding_times: Any = None,
+                 knowledge: Knowledge | None = None, solution: Solution | None = None, record: bool = False):
+        self.model = model
+        self.world: World = world_of(model, holding_times)
+        self.learner = learner if is_learner(learner) else FixedPolicy(model, learner, seed)
+        self.knowledge = fitting_knowledge(model, self.learner, knowledge)
+        self.rng = world_stream(seed)
+        self.start = self.position = model.state(start)
+        self.epoch = 0
+        self.base = np.zeros(2)  # time and paid at the last multiple of BLOCK
+        self.clock = np.zeros(3)  # time and paid since then, last holding time
+        self.visits = np.zeros(model.n_pairs, dtype=np.int64)
+        self.last_pair = self.last_entry = -1
+        self.yardstick = yardstick(model, solution)
+        self.log = EpisodeLog(model.n_actions, self.yardstick.shortfall)
+        self.record = record
+        self.recorded: list[History] = []
+        self._chunk = 1024  # of a learner's own walk; adapted
+        self._fold: Fold | None = None
+        self._scratch: Counts | None = None
+        self._trace = trace_of(0)
+
+    # ---- where it stands ----------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """The sum of all holding times so far, S_{N+1}."""
+        return float(self.base[0] + self.clock[0])
+
+    def moment(self) -> Moment:
+        """Return what the regrets need to know of here and now."""
+        k, e = self.last_pair, self.last_entry
+        running = float(self.world.running[k]) if k >= 0 else 0.0
+        jump = float(self.world.transition_reward[e]) if e >= 0 else 0.0
+        return Moment(self.epoch, self.time, float(self.base[1] + self.clock[1]), float(self.clock[2]),
+                      running * float(self.clock[2]) + jump, running, jump, self.visits)
+
+    # ---- walking ------------------------------------------------------------------------------------------------
+
+    def advance(self, until_epoch: int | None = None, until_time: float | None = None) -> None:
+        """Walk until `until_epoch` decisions were taken in all, or until the sojourn under way has passed `until_time`."""
+        while self.step(until_epoch, until_time):
+            pass
+
+    def step(self, until_epoch: int | None = None, until_time: float | None = None) -> bool:
+        """Walk one kernel call, at most about 0.2 s; return whether there is more to do."""
+        if until_epoch is None and until_time is None:
+            raise ParameterError("until_epoch and until_time are both None; say how far to walk.")
+        room = min(MAX_CHUNK, BLOCK - self.epoch % BLOCK)
+        if until_epoch is not None:
+            room = min(room, until_epoch - self.epoch)
+        limit = np.inf if until_time is None else float(until_time - self.base[0])
+        if room <= 0 or self.clock[0] > limit:
+            return False
+        if hasattr(self.learner, "act"):
+            self._step_by_epoch(room, limit)
+        else:
+            self._step_by_plan(room, limit)
+        if self.epoch % BLOCK == 0:
+            self.base += self.clock[:2]
+            self.clock[:2] = 0.0
+        return True
+
+    def _step_by_plan(self, room: int, limit: float) -> None:
+        learner = self.learner
+        episode: Episode | None = getattr(learner, "episode", None)
+        if episode is None or episode.epochs_left <= 0:
+            episode = self._begin()
+        counts = getattr(learner, "counts", None)
+        listening = counts is None and hasattr(learner, "observe")
+        if listening or self.record:
+            room = min(room, PLAIN_CHUNK)
+            if not len(self._trace.state):
+                self._trace = trace_of(PLAIN_CHUNK)
+        fold = self._fold_into(counts)
+        before = fold.visits.copy()
+        self.position, epochs, ended, pair, entry = walk_plan(
+            self.world, self.position, self.rng, self._course(episode), episode.left, fold,
+            min(room, episode.epochs_left), limit, self.clock, self._trace)
+        self.visits += fold.visits - before
+        episode.epochs += epochs
+        episode.epochs_left -= epochs
+        if counts is not None:
+            counts.epoch += epochs
+        self._done(epochs, pair, entry)
+        if epochs and (listening or self.record):
+            self._tell(epochs, listening)
+        if ended:
+            self._begin()
+
+    def _begin(self) -> Episode:
+        episode = begin_episode(self.learner, self.knowledge)
+        self.log.begin(episode, self.epoch, self.position, self.visits)
+        return episode
+
+    def _course(self, episode: Episode) -> Course:
+        if episode.cumulative is None:
+            return Course(episode.policy_pair, np.zeros((0, 0)), np.zeros((0, 0), dtype=np.int64), self.rng)
+        if not hasattr(self.learner, "rng"):
+            self.learner.rng = stream(0)
+        return Course(episode.policy_pair, episode.cumulative, self.knowledge.pair_table.astype(np.int64), self.learner.rng)
+
+    def _fold_into(self, counts: Counts | None) -> Fold:
+        """Return the arrays of `counts` (or of scratch counts), keeping the known slots while they are the same arrays."""
+        if counts is None:
+            counts = self._scratch = self._scratch or Counts(self.knowledge)
+        old = self._fold
+        if old is not None and old.head is counts.head and old.slot_state is counts.slot_state and old.visits is counts.visits:
+            return old
+        counts.reserve(len(self.world.next_state))
+        self._fold = Fold(counts.visits, counts.holding_sum, counts.reward_sum, counts.head, counts.slot_state, counts.slot_next,
+                          counts.slot_count, counts.used, np.full(len(self.world.next_state), -1, dtype=np.int64), counts.scale)
+        return self._fold
+
+    def _step_by_epoch(self, room: int, limit: float) -> None:
+        own_walk = getattr(self.learner, "walk", None)
+        if own_walk is None:
+            self._act_once()
+            return
+        room = min(room, self._chunk)
+        trace = trace_of(room) if self.record else trace_of(0)
+        began = perf_counter()
+        self.position, epochs, pair, entry = own_walk(
+            self.world, self.position, self.rng, room, limit, self.visits, self.clock, trace)
+        seconds = perf_counter() - began
+        self._chunk = int(np.clip(self._chunk * CALL_SECONDS / max(seconds, 1e-9), self._chunk / 4, self._chunk * 2))
+        self._chunk = min(max(self._chunk, 1), MAX_CHUNK)
+        self._done(epochs, pair, entry)
+        if self.record and epochs:
+            self.recorded.append(History(*(column[:epochs].copy() for column in trace)))
+
+    def _act_once(self) -> None:
+        from sojourn.kernels.walk import holding_time, jump
+
+        world = self.world
+        pair = self.model.pair(self.position, int(self.learner.act(self.position)))
+        tau = float(holding_time(self.rng, world.law[pair], world.mean[pair], world.first[pair], world.second[pair]))
+        entry = int(jump(self.rng, world.row_start, world.cumulative, world.guide, pair))
+        row = (self.position, world.pair_action[pair], tau, world.next_state[entry],
+               world.reward[pair] + world.transition_reward[entry])
+        self.visits[pair] += 1
+        self.clock[:] = (self.clock[0] + tau, self.clock[1] + (world.running[pair] * tau + world.transition_reward[entry]), tau)
+        self.position = int(world.next_state[entry])
+        history = History(*(np.array([value]) for value in row))
+        self.learner.observe(history)
+        if self.record:
+            self.recorded.append(history)
+        self._done(1, pair, entry)
+
+    def _done(self, epochs: int, pair: int, entry: int) -> None:
+        self.epoch += epochs
+        if epochs:
+            self.last_pair, self.last_entry = int(pair), int(entry)
+
+    def _tell(self, epochs: int, listening: bool) -> None:
+        history = History(*(column[:epochs].copy() for column in self._trace))
+        if listening:
+            self.learner.observe(history)
+        if self.record:
+            self.recorded.append(history)
+
+    # ---- stopping and going on ----------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Return everything (arrays, scalars, nested dicts; no pickle) from which `restore` goes on as if never stopped.
+
+        A recorded trajectory is not part of it.
+        """
+        if not hasattr(self.learner, "state"):
+            raise ParameterError(f"{type(self.learner).__name__} has no state(); give it state() and restore(state) to save its walk.")
+        episode = getattr(self.learner, "episode", None)
+        return {
+            "epoch": self.epoch, "position": int(self.position), "base": self.base.copy(), "clock": self.clock.copy(),
+            "visits": self.visits.copy(), "last": np.array([self.last_pair, self.last_entry]), "rng": stream_state(self.rng),
+            "learner": self.learner.state(), "episode": episode.state() if episode else {}, "log": self.log.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become the walk that `state()` described; model, learner parameters and holding times must be the same."""
+        self.epoch, self.position = int(state["epoch"]), int(state["position"])
+        self.base, self.clock = np.array(state["base"], dtype=float), np.array(state["clock"], dtype=float)
+        self.visits = np.array(state["visits"], dtype=np.int64)
+        self.last_pair, self.last_entry = (int(x) for x in state["last"])
+        restore_stream(self.rng, state["rng"])
+        self.learner.restore(state["learner"])
+        if not hasattr(self.learner, "act"):
+            self.learner.episode = Episode.restored(state["episode"], self.knowledge) if state["episode"] else None
+        self.log.restore(state["log"])
+        self._fold = None
+
+
+def is_learner(value: Any) -> bool:
+    """Return whether `value` plans or acts; everything else is taken for a policy."""
+    return hasattr(value, "plan") or hasattr(value, "act")
