@@ -23,8 +23,8 @@ def epoch_checkpoints(checkpoints: Any, max_epochs: int) -> np.ndarray:
         return np.unique(np.rint(wanted).astype(np.int64))
     given = _ascending(checkpoints, "epochs")
     if (given != np.floor(given)).any() or given[0] < 1 or given[-1] > max_epochs:
-        raise ParameterError(f"checkpoints run from {given[0]:g} to {given[-1]:g}; they must be whole epochs from 1 to max_epochs = "
-                             f"{max_epochs}.")
+        raise ParameterError(f"checkpoints run from {given[0]:g} to {given[-1]:g}; they must be whole epochs from 1 to "
+                             f"max_epochs = {max_epochs}.")
     return np.union1d(given, [max_epochs]).astype(np.int64)
 
 
@@ -36,7 +36,8 @@ def time_checkpoints(checkpoints: Any, max_time: float, shortest: float) -> np.n
         return np.unique(wanted)
     given = _ascending(checkpoints, "times")
     if given[0] <= 0 or given[-1] > max_time:
-        raise ParameterError(f"checkpoints run from {given[0]:g} to {given[-1]:g}; they must be times in (0, max_time = {max_time:g}].")
+        raise ParameterError(f"checkpoints run from {given[0]:g} to {given[-1]:g}; they must be times in "
+                             f"(0, max_time = {max_time:g}].")
     return np.union1d(given, [max_time])
 
 

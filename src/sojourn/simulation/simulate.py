@@ -90,11 +90,11 @@ def _points(walk: Walk, stops: np.ndarray, horizon: int | None, timed: bool, int
 
 
 def _run(walk: Walk, points: list[Point], seconds: float, seed: Any, interrupted: bool) -> Run:
-    columns = list(zip(*points)) if points else [()] * len(Point._fields)
-    epochs = np.array(columns[0], dtype=np.int64)
-    reals = [np.array(column, dtype=float) for column in columns[1:]]
+    table = np.array(points, dtype=float).reshape(-1, len(Point._fields)).T.copy()
+    epochs, times, rewards, regret, completed, adjusted, pseudo = table
     return Run(
-        epochs, *reals, visits=walk.model.table(walk.visits, fill=0), episodes=walk.log.episodes(walk.epoch, walk.visits),
+        epochs=epochs.astype(np.int64), times=times, rewards=rewards, regret=regret, completed_regret=completed,
+        adjusted_regret=adjusted, pseudo_regret=pseudo, visits=walk.model.table(walk.visits, fill=0), episodes=walk.log.episodes(walk.epoch, walk.visits),
         gain=walk.yardstick.gain, bias=walk.yardstick.bias, start=walk.start, state=int(walk.position), seconds=seconds,
         model=walk.model, learner=walk.learner, seed=seed, interrupted=interrupted,
         trajectory=_trajectory(walk.recorded) if walk.record else None,

@@ -100,7 +100,7 @@ class Walk:
                  knowledge: Knowledge | None = None, solution: Solution | None = None, record: bool = False):
         self.model = model
         self.world: World = world_of(model, holding_times)
-        self.learner = learner if is_learner(learner) else FixedPolicy(model, learner, seed)
+        self.learner: Any = learner if is_learner(learner) else FixedPolicy(model, learner, seed)
         self.knowledge = fitting_knowledge(model, self.learner, knowledge)
         self.rng = world_stream(seed)
         self.start = self.position = model.state(start)
@@ -265,7 +265,8 @@ class Walk:
         A recorded trajectory is not part of it.
         """
         if not hasattr(self.learner, "state"):
-            raise ParameterError(f"{type(self.learner).__name__} has no state(); give it state() and restore(state) to save its walk.")
+            kind = type(self.learner).__name__
+            raise ParameterError(f"{kind} has no state(); give it state() and restore(state) to save its walk.")
         episode = getattr(self.learner, "episode", None)
         return {
             "epoch": self.epoch, "position": int(self.position), "base": self.base.copy(), "clock": self.clock.copy(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ def world_of(model: CTMDP, holding_times: Any = None) -> World:
 def _cumulative(model: CTMDP) -> np.ndarray:
     """Running sums within each row; the last is infinite, so that rounding never lets a draw fall off the end."""
     total = np.array(model.probability)
-    for start, end in zip(model.row_start[:-1], model.row_start[1:]):
+    for start, end in pairwise(model.row_start):
         np.cumsum(total[start:end], out=total[start:end])
         total[end - 1] = np.inf
     return total
@@ -60,7 +61,7 @@ def _guide(row_start: np.ndarray, cumulative: np.ndarray) -> np.ndarray:
     The start is the first entry whose cumulative exceeds k/n less a little, so it is never beyond the answer.
     """
     guide = np.empty(len(cumulative), dtype=np.int64)
-    for start, end in zip(row_start[:-1], row_start[1:]):
+    for start, end in pairwise(row_start):
         levels = np.arange(end - start) / (end - start) * (1 - 1e-12)
         guide[start:end] = start + np.searchsorted(cumulative[start:end], levels, side="right")
     return guide

@@ -1,0 +1,179 @@
+"""A learner in the world: one epoch at a time, the same plans and the same decisions as in a simulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ParameterError, ReportError
+from sojourn.learn.learner import Episode, History, begin_episode
+from sojourn.learn.streams import stream
+from sojourn.model.knowledge import Knowledge
+
+TABLES = ("visits", "truncated_mean", "transition_radius", "holding_radius", "rate_interval")
+
+
+@dataclass(frozen=True, eq=False)
+class SessionEpisode:
+    """The episode that the pending action belongs to, as it was at its start.  All arrays are copies.
+
+    `index` and `start_epoch` count from 1 over the whole session.  The tables are (S, A), `rate_interval` (S, A, 2) in
+    rates, low and high; a learner that has no such table leaves None.
+    """
+
+    index: int
+    start_epoch: int
+    policy: np.ndarray
+    visits: np.ndarray | None = None
+    truncated_mean: np.ndarray | None = None
+    transition_radius: np.ndarray | None = None
+    holding_radius: np.ndarray | None = None
+    rate_interval: np.ndarray | None = None
+
+
+class Session:
+    """Walks `learner` from `state`: ask for `.action`, carry it out, `.report` what happened, and so on.
+
+    `state` is an index or a label, `epoch` the number of the pending decision, counted from 1.  A report that cannot be true
+    raises ReportError and counts nothing.
+
+    >>> from sojourn.zoo.catalogue import make
+    >>> from sojourn.learn.catalogue import learner
+    >>> session = Session(learner("ct-ucrl", make("three-state").knowledge(), delta=0.01), state=0)
+    >>> action = session.action
+    >>> session.report(holding_time=0.4, next_state=2)
+    >>> session.state, session.epoch, session.episode.index
+    (2, 2, 2)
+    """
+
+    def __init__(self, learner: Any, state: int | str, knowledge: Knowledge | None = None):
+        known = knowledge if knowledge is not None else getattr(learner, "knowledge", None)
+        if not isinstance(known, Knowledge):
+            raise ParameterError(f"{type(learner).__name__} has knowledge {known!r}; pass knowledge=model.knowledge() to the session.")
+        self.learner = learner
+        self.knowledge = known
+        self.state = _index(state, known.states, ParameterError, "state")
+        self.epoch = 1
+        self.time = 0.0
+        self._pair: int | None = None  # of the pending action, once it was asked for
+        self._tables: dict[str, np.ndarray] = {}
+
+    @property
+    def action(self) -> int:
+        """The index of the action to take now; asking again gives the same."""
+        if self._pair is None:
+            self._pair = self._act() if hasattr(self.learner, "act") else self._choose()
+        return int(self.knowledge.pair_action[self._pair])
+
+    @property
+    def action_label(self) -> str:
+        """The label of the action to take now."""
+        return self.knowledge.actions[self.action]
+
+    @property
+    def episode(self) -> SessionEpisode | None:
+        """The episode the pending action belongs to (None for a learner that chooses anew at every epoch)."""
+        _ = self.action
+        episode: Episode | None = getattr(self.learner, "episode", None)
+        if episode is None:
+            return None
+        tables = {name: self._tables[name].copy() for name in TABLES if name in self._tables}
+        return SessionEpisode(episode.index, episode.start_epoch, np.array(episode.plan.policy), **tables)
+
+    def report(self, holding_time: float, next_state: int | str, reward: float | None = None) -> None:
+        """Say how the pending action went: how long it held, where it led, and (if not as known) the lump sum it paid."""
+        if self._pair is None:
+            raise ReportError("a report came before an action was asked for; read `session.action` first, take it, then report.")
+        pair = self._pair
+        tau = _real("holding_time", holding_time)
+        if not tau > 0:
+            raise ReportError(f"holding_time is {tau:g}; it must be positive. Nothing was counted.")
+        paid = float(self.knowledge.reward[pair]) if reward is None else _real("reward", reward)
+        arrived = _index(next_state, self.knowledge.states, ReportError, "next_state")
+        self._count(pair, tau, arrived, paid)
+        self.state, self._pair = arrived, None
+        self.epoch += 1
+        self.time += tau
+
+    # ---- inside -------------------------------------------------------------------------------------------------
+
+    def _act(self) -> int:
+        action = int(self.learner.act(self.state))
+        pair = int(self.knowledge.pair_table[self.state, action]) if 0 <= action < self.knowledge.n_actions else -1
+        if pair < 0:
+            raise ParameterError(f"the learner chose action {action} in state {self.knowledge.states[self.state]!r}, "
+                                 "which is not admissible there.")
+        return pair
+
+    def _choose(self) -> int:
+        """Return the pair of the plan under way, beginning a new one where the last has ended.   Paper: alg: CTUCRL, step 6"""
+        episode: Episode | None = getattr(self.learner, "episode", None)
+        if episode is None or episode.epochs_left <= 0:
+            episode = self._begin()
+        pair = self._pair_of(episode)
+        while episode.left[pair] <= 0:
+            episode = self._begin()
+            pair = self._pair_of(episode)
+        return pair
+
+    def _begin(self) -> Episode:
+        episode = begin_episode(self.learner, self.knowledge)
+        taken = self.learner.snapshot() if hasattr(self.learner, "snapshot") else {}
+        self._tables = {name: np.array(value) for name, value in taken.items()}
+        return episode
+
+    def _pair_of(self, episode: Episode) -> int:
+        if episode.cumulative is None:
+            return int(episode.policy_pair[self.state])
+        if not hasattr(self.learner, "rng"):
+            self.learner.rng = stream(0)
+        action = int(np.searchsorted(episode.cumulative[self.state], self.learner.rng.random(), side="right"))
+        return int(self.knowledge.pair_table[self.state, action])
+
+    def _count(self, pair: int, holding_time: float, next_state: int, reward: float) -> None:
+        row = (self.state, int(self.knowledge.pair_action[pair]), holding_time, next_state, reward)
+        self.learner.observe(History(*(np.array([value]) for value in row)))
+        episode: Episode | None = getattr(self.learner, "episode", None)
+        if episode is not None:
+            episode.spend(pair)
+
+    # ---- stopping and going on ----------------------------------------------------------------------------------
+
+    def save(self) -> dict[str, Any]:
+        """Return everything as arrays and scalars, from which `restore` goes on as if never stopped."""
+        episode: Episode | None = getattr(self.learner, "episode", None)
+        return {
+            "state": self.state, "epoch": self.epoch, "time": self.time, "pair": -1 if self._pair is None else self._pair,
+            "learner": self.learner.state(), "episode": episode.state() if episode else {},
+            "tables": {name: table.copy() for name, table in self._tables.items()},
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Become the session that `save()` described."""
+        self.state, self.epoch, self.time = int(saved["state"]), int(saved["epoch"]), float(saved["time"])
+        self._pair = None if int(saved["pair"]) < 0 else int(saved["pair"])
+        self.learner.restore(saved["learner"])
+        if not hasattr(self.learner, "act"):
+            self.learner.episode = Episode.restored(saved["episode"], self.knowledge) if saved["episode"] else None
+        self._tables = {name: np.array(table) for name, table in saved["tables"].items()}
+
+
+def _real(name: str, value: Any) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise ReportError(f"{name} is {value!r} (a {type(value).__name__}); it must be a real number. Nothing was counted.")
+    if not isfinite(value):
+        raise ReportError(f"{name} is {value}; it must be finite. Nothing was counted.")
+    return float(value)
+
+
+def _index(value: Any, labels: tuple[str, ...], error: type[Exception], name: str) -> int:
+    if isinstance(value, str) and value in labels:
+        return labels.index(value)
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+    if whole and 0 <= value < len(labels):
+        return int(value)
+    raise error(f"{name} is {value!r}; it must be an index from 0 to {len(labels) - 1} or a label such as {labels[0]!r}. "
+                "Nothing was counted.")
