@@ -4,6 +4,7 @@ Gains are compared to 1e-9 relative where a closed form exists; the closed forms
 """
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def birth_death(births, deaths):
 
 
 def nondecreasing(values):
-    return all(a <= b for a, b in zip(values, values[1:]))
+    return all(a <= b for a, b in pairwise(values))
 
 
 # ---- customer selection ---------------------------------------------------------------------------------------------
@@ -78,7 +79,7 @@ def test_fifteen_lines_carry_8_108_erlangs_at_one_percent_blocking():
 def test_customer_selection_admits_more_classes_when_more_servers_are_free_and_the_best_class_always(servers):
     chosen = policy("customer-selection", servers=servers, classes=4)
     sets = [set(chosen[f"{i} free"].removeprefix("admit {").removesuffix("}").split(",")) for i in range(1, servers + 1)]
-    assert all(a <= b for a, b in zip(sets, sets[1:]))  # Miller 1969, section 4
+    assert all(a <= b for a, b in pairwise(sets))  # Miller 1969, section 4
     assert all("1" in s for s in sets)
     assert len(sets[0]) < len(sets[-1])
 

@@ -47,6 +47,7 @@ FAMILY = Family(
         choice("pay", "transition", ("lump", "running", "transition"), "how the admission reward enters the model"),
     ),
     build=build,
+    axes=("customers in the system",),
     answer="Threshold policy. With one server and urgent_rate=0 Naor's inequality gives the threshold; with "
     "waiting_cost=0 and capacity=servers the gain is arrival rate x reward x (1 - Erlang B).",
     note="With urgent_rate=0 a policy that rejects at n never reaches n+2: communicating and unichain, not "

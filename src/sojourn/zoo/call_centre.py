@@ -76,6 +76,7 @@ FAMILY = Family(
         amount("callback_cost", 0.3, "reward/(time x call)", "cost of a call-back that is due"),
     ),
     build=build,
+    axes=("calls in the system", "call-backs promised"),
     answer="With accept=0 and leave_number=0 no call-back ever arises and the gain follows from the birth-death "
     "chain of Erlang A.",
     note="With accept=1, leave_number=0 or retry_rate=0 some policy never reaches some states: communicating or "

@@ -62,6 +62,7 @@ FAMILY = Family(
         amount("loss_cost", 10.0, "reward", "cost of a lost customer"),
     ),
     build=build,
+    axes=("class 1", "class 2", "class 3"),
     answer="Serve class 1 unless station 2 is about to starve (Harrison and Wein 1989, in heavy traffic): at equal "
     "costs and rates the action `serve 2` is taken only while class 3 is short.",
 )

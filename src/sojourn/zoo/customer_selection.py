@@ -73,6 +73,7 @@ FAMILY = Family(
         choice("pay", "lump", ("lump", "running", "transition"), "how the admission reward enters the model"),
     ),
     build=build,
+    axes=("free servers",),
     answer="The best class is always admitted, and the set of admitted classes grows with the number of free "
     "servers (Miller 1969). With one class the gain is arrival rate x reward x (1 - Erlang B).",
     note="Only non-empty sets may be chosen, which is what makes every policy irreducible.",

@@ -118,7 +118,8 @@ class Family:
 
     `assumptions` maps `irreducible` (assume-transition: under every policy), `communicating`, `unichain` (under every
     policy) and `rates_bounded` to the verdict at the default parameters: True, False, or None for not decided.
-    `answer` says what is known about the solution; `note` what is assumed, and the variant where an assumption fails.
+    `answer` says what is known about the solution; `note` what is assumed, and the variant where an assumption fails;
+    `axes` names the numbers in a state's label, for pictures.
     """
 
     name: str
@@ -130,7 +131,7 @@ class Family:
     answer: str
     note: str = ""
     assumptions: Mapping[str, bool | None] = field(default_factory=lambda: dict(SATISFIED))
-    plot: str = "auto"
+    axes: tuple[str, ...] = ()
 
     @property
     def gym_id(self) -> str:

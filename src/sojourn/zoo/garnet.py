@@ -83,5 +83,6 @@ FAMILY = Family(
         amount("reward_max", 1.0, "reward", "lump sums are uniform between 0 and this"),
     ),
     build=build,
+    axes=("state",),
     answer="irreducible under every policy, whatever the seed; the same seed gives the same model bit for bit.",
 )

@@ -58,6 +58,7 @@ FAMILY = Family(
         amount("diversion_cost", 6.0, "reward", "cost of diverting an emergency"),
     ),
     build=build,
+    axes=("emergency patients", "planned patients"),
     answer="With pressing=1 nothing is decided and the share of blocked arrivals is Erlang B of the total load, "
     "whatever the stays (product form). Otherwise planned patients are postponed from some occupancy on.",
     note="With pressing=0 a policy that always postpones never sees a planned patient: communicating and unichain, "

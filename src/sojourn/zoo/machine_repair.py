@@ -43,6 +43,7 @@ FAMILY = Family(
         amount("crew_cost", 1.5, "reward/(time x crew)", "cost of a crew on duty"),
     ),
     build=build,
+    axes=("machines down",),
     answer="The number of crews does not decrease with the number of machines down (Crabill 1974). With one crew "
     "the gain follows from the finite-source M/M/1 queue.",
 )

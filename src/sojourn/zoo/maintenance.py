@@ -47,6 +47,7 @@ FAMILY = Family(
         share("wear_in_service", 0.1, "fraction at which wear goes on during maintenance"),
     ),
     build=build,
+    axes=("condition",),
     answer="A control limit: run below some level of wear, maintain from it on (Derman 1963); the gain of each "
     "limit is reward per cycle over time per cycle.",
     note="With wear_in_service=0 a policy that maintains at level 1 never reaches level 2: unichain and "

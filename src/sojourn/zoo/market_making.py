@@ -73,6 +73,7 @@ FAMILY = Family(
         amount("risk_cost", 0.05, "reward/(time x unit^2)", "cost of inventory risk"),
     ),
     build=build,
+    axes=("inventory",),
     answer="Symmetric: the ask at q is the bid at -q; the bid moves away as inventory grows. As the grid of offsets "
     "is refined the gain rises to the largest eigenvalue of a tridiagonal matrix over `decay` "
     "(`continuous_gain`).",

@@ -47,6 +47,7 @@ FAMILY = Family(
         amount("loss_cost", 10.0, "reward", "cost of a lost customer"),
     ),
     build=build,
+    axes=("customers of class 1", "customers of class 2"),
     answer="c-mu away from the edge. With equal service rates the total number behaves as one M/M/1 queue, and the "
     "gain of c-mu tends to the preemptive-priority formula as the buffer grows.",
 )

@@ -67,5 +67,6 @@ FAMILY = Family(
         count("seed", 0, "", "seed of the generator", 0, 2**63 - 1),
     ),
     build=build,
+    axes=("state",),
     answer="gain = 3/4 and the planted bias (`planted`), exactly; `tied` optimal actions in every state.",
 )

@@ -54,6 +54,7 @@ FAMILY = Family(
         amount("large_reward", 1.0, "reward", "for `right` at the far end"),
     ),
     build=build,
+    axes=("place",),
     answer="Swimming right everywhere is optimal; with leak=0 and the other defaults the gain is known to 16 digits "
     "as a fraction (test data).",
     note="With leak=0 (the classical model) a policy that goes left never sees the far end: unichain and "

@@ -20,8 +20,8 @@ def build(capacity: int, arrival_rate: float, dedicated_rate: float, service_rat
     limit_states((capacity + 1) ** queues, capacity=capacity, queues=queues)
     states, n = grid(*[capacity + 1] * queues)
     step = (capacity + 1) ** np.arange(queues - 1, -1, -1)
-    waiting = sum(c * x for c, x in zip(costs, n))
-    lost = dedicated_rate * sum((x == capacity).astype(float) for x in n)
+    waiting = np.sum([c * x for c, x in zip(costs, n)], axis=0)
+    lost = dedicated_rate * np.sum([x == capacity for x in n], axis=0)
     model = Assembly(len(states))
 
     def add(action: str, where: np.ndarray, to: int | None) -> None:
@@ -59,6 +59,7 @@ FAMILY = Family(
         amount("loss_cost", 20.0, "reward", "cost of a lost customer"),
     ),
     build=build,
+    axes=("customers at queue 1", "customers at queue 2"),
     answer="Equal queues: join the shortest (Winston 1977). Two different queues: a monotone switching curve (Hajek "
     "1984).",
     note="With dedicated_rate=0 a policy that never uses a queue never reaches its states: unichain and "

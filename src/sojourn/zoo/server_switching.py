@@ -54,6 +54,7 @@ FAMILY = Family(
         share("leak", 0.02, "share of each action's effect that the other action has too; 0 gives the pure model", 0.5),
     ),
     build=build,
+    axes=("customers at queue 1", "customers at queue 2", "server at queue"),
     answer="With equal queues service is exhaustive: the server leaves a queue only when it is empty (Hofri and "
     "Ross 1987), away from the buffer's edge. As setup_rate grows and setup_cost vanishes the gain tends to "
     "that of `priority`.",

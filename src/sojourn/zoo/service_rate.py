@@ -43,6 +43,7 @@ FAMILY = Family(
         amount("loss_cost", 10.0, "reward", "cost of a lost customer"),
     ),
     build=build,
+    axes=("customers in the system",),
     answer="The optimal speed does not decrease with the number of customers (Crabill 1972). With one speed the "
     "gain follows from the M/M/1/K queue.",
 )

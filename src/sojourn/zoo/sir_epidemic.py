@@ -61,6 +61,7 @@ FAMILY = Family(
         amount("isolation_cost", 0.5, "reward/(time x person)", "cost of isolating an infected person"),
     ),
     build=build,
+    axes=("susceptible", "infected"),
     answer="With infection_rate=0 everybody is on his own: gain = population x the better of vaccinating or not in "
     "a three-state chain.",
 )

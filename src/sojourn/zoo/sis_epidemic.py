@@ -47,6 +47,7 @@ FAMILY = Family(
         amount("distancing_cost", 0.3, "reward/(time x person)", "cost of distancing, for everybody"),
     ),
     build=build,
+    axes=("infected",),
     answer="With infection_rate=0 everybody is on his own: gain = population x the better of treating or not in a "
     "two-state chain. Otherwise both controls fall off as the infected grow many (Lefevre 1981 gives "
     "conditions).",

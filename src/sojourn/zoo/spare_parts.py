@@ -47,6 +47,7 @@ FAMILY = Family(
         amount("holding_cost", 0.2, "reward/(time x part)", "cost of a part on the shelf"),
     ),
     build=build,
+    axes=("parts in stock",),
     answer="A base-stock level and a rationing level (Ha 1997, for return_rate = 0): order below one number, serve "
     "ordinary customers above another.",
     note="With return_rate=0 a policy that never orders empties the shelf for good: communicating and unichain, not "

@@ -50,6 +50,7 @@ FAMILY = Family(
         amount("loss_cost", 50.0, "reward", "cost of a lost customer"),
     ),
     build=build,
+    axes=("customers at station 1", "customers at station 2"),
     answer="A switching curve: push iff n1 is large enough for n2, the bar rising with n2 (Rosberg et al. 1982, for "
     "slow_rate = 0 and an infinite buffer). With equal rates the stationary law is Jackson's product form as "
     "the buffer grows.",
