@@ -117,7 +117,7 @@ def _total(here: Any, act: Any, choice: Any) -> float:
         if not 0 <= number < float("inf"):
             raise ModelError(f"the intensity of {act!r} in {here!r} to {there!r} is {number!r}; it must be >= 0 and finite.")
         total += number
-    if total <= 0:
-        raise ModelError(f"the choice {act!r} in {here!r} has total intensity {total:g}; it must be positive: "
+    if not 0 < total < float("inf"):
+        raise ModelError(f"the choice {act!r} in {here!r} has total intensity {total:g}; it must be positive and finite: "
                          "name at least one next state, or leave the choice out.")
     return total

@@ -35,7 +35,7 @@ def load(path: str | os.PathLike[str]) -> CTMDP:
     True
     """
     file = _path(path)
-    if file.is_dir():
+    if os.path.isdir(file):
         raise FileError(f"{str(file)!r} is a folder; a model is read from a .json or .npz file.")
     read, _ = _format(file)
     try:

@@ -137,7 +137,7 @@ def require_all(name: str, values: np.ndarray, good: np.ndarray, rule: str, reme
 
 def rate_bounds_pair(value: Any) -> tuple[float, float]:
     """Return (rate_min, rate_max), checked: two finite numbers, 0 < lo <= hi."""
-    if not isinstance(value, (Sequence, np.ndarray)) or isinstance(value, str) or np.size(value) != 2 or len(value) != 2:
+    if not isinstance(value, (Sequence, np.ndarray)) or isinstance(value, str) or len(value) != 2:
         raise ModelError(f"rate_bounds is {shown(value)}; it must be a pair (rate_min, rate_max).")
     low, high = real_number("rate_bounds[0]", value[0]), real_number("rate_bounds[1]", value[1])
     if low <= 0:

@@ -1,0 +1,95 @@
+"""Models from functions: breadth-first, over any hashable states."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sojourn.errors import ModelError
+from sojourn.model.ctmdp import CTMDP
+from sojourn.model.explore import Choice
+
+
+def queue(n: int) -> dict[str, Choice]:
+    """A queue with room for four: arrivals admitted or not, one server."""
+    service = {n - 1: 2.0} if n else {}
+    options = {"reject": Choice(service, running=-n)} if n else {}
+    if n < 4:
+        options["admit"] = Choice({n + 1: 1.0, **service}, running=-n, transition_rewards={n + 1: 5.0})
+    return options
+
+
+def test_states_are_numbered_breadth_first_and_actions_by_first_appearance():
+    model = CTMDP.explore(2, queue, name="queue", rate_bounds=(0.5, 4))
+    assert model.states == ("2", "1", "3", "0", "4")
+    assert model.actions == ("reject", "admit")
+    assert model.n_pairs == 8 and model.rate[model.pair("2", "admit")] == 3
+    assert model.expected_reward[model.pair("2", "admit")] == pytest.approx(5 / 3)
+    assert model.running[model.pair("4", "reject")] == -4
+    assert model.name == "queue" and model.rate_bounds == (0.5, 4)
+
+
+def test_exploring_agrees_with_the_generators_of_the_same_queue():
+    up, down = np.diag([1.0] * 4, 1), np.diag([2.0] * 4, -1)
+    admit, reject = up + down, down.copy()
+    admit[4] = 0
+    for g in (admit, reject):
+        g -= np.diag(g.sum(axis=1))
+    running = np.repeat(-np.arange(5.0)[:, None], 2, axis=1)
+    paid = [np.diag([5.0] * 4, 1), np.zeros((5, 5))]
+    built = CTMDP.from_generators({"admit": admit, "reject": reject}, running=running, transition_reward=paid)
+    found = CTMDP.explore(0, queue)
+    assert found.equals(built)
+
+
+def test_costs_fractions_and_integers_are_numbers():
+    model = CTMDP.explore("a", lambda s: {1: Choice({"a": Fraction(1, 2), "b": np.int64(0)}, cost=1, running_cost=Fraction(1, 4))})
+    assert model.reward.tolist() == [-1] and model.running.tolist() == [-0.25] and model.rate.tolist() == [0.5]
+    assert model.n_states == 1 and model.actions == ("1",)
+
+
+def test_an_endless_state_space_is_stopped():
+    with pytest.raises(ModelError, match="more than 50 states are reachable from 0"):
+        CTMDP.explore(0, lambda n: {"up": Choice({n + 1: 1.0})}, max_states=50)
+
+
+@pytest.mark.parametrize(
+    ("choices", "shown"),
+    [
+        (lambda s: {}, "{}"),
+        (lambda s: None, "None"),
+        (lambda s: [1], r"\[1\]"),
+        (lambda s: {"a": 3}, "is 3"),
+        (7, "choices is 7"),
+        (lambda s: {"a": Choice({})}, "total intensity 0"),
+        (lambda s: {"a": Choice({0: 0.0})}, "total intensity 0"),
+        (lambda s: {"a": Choice({0: -1.0})}, "-1.0"),
+        (lambda s: {"a": Choice({0: float("nan")})}, "nan"),
+        (lambda s: {"a": Choice({0: float("inf")})}, "inf"),
+        (lambda s: {"a": Choice({0: True})}, "True"),
+        (lambda s: {"a": Choice({0: "1"})}, "'1'"),
+        (lambda s: {"a": Choice([0])}, r"\[0\]"),
+        (lambda s: {"a": Choice({0: 1.0}, reward=True)}, "True"),
+        (lambda s: {"a": Choice({0: 1.0}, reward=float("nan"))}, "reward of 'a' in 0 is nan"),
+        (lambda s: {"a": Choice({0: 1.0}, running="2")}, "running of 'a' in 0 is '2'"),
+        (lambda s: {"a": Choice({0: 1.0}, cost=None)}, "cost of 'a' in 0 is None"),
+        (lambda s: {"a": Choice({0: 1.0}, transition_rewards={0: True})}, "True"),
+        (lambda s: {"a": Choice({0: 1.0}, transition_rewards={1: 2.0})}, "jump to 1"),
+        (lambda s: {"a": Choice({0: 1.0}, transition_rewards=3)}, "is 3"),
+        (lambda s: {"": Choice({0: 1.0})}, "label 0 is ''"),
+        (lambda s: {"a": Choice({0: 1e308, 1: 1e308})}, "inf"),
+        (lambda s: {1: Choice({0: 1.0}), "1": Choice({0: 2.0})}, "'1'. is given twice"),
+    ],
+)
+def test_a_wrong_answer_of_choices_is_refused_with_state_action_and_value(choices, shown):
+    with pytest.raises(ModelError, match=shown):
+        CTMDP.explore(0, choices)
+
+
+def test_states_must_be_hashable_and_have_different_labels():
+    with pytest.raises(ModelError, match=r"start is \[1\].*tuple"):
+        CTMDP.explore([1], queue)
+    with pytest.raises(ModelError, match="state label '1' stands twice"):
+        CTMDP.explore(1, lambda s: {"go": Choice({"1": 1.0}) if s == 1 else Choice({1: 1.0})})
+    named = CTMDP.explore(1, lambda s: {"go": Choice({"1": 1.0}) if s == 1 else Choice({1: 1.0})}, label=repr)
+    assert named.states == ("1", "'1'")
