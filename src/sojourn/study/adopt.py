@@ -1,0 +1,106 @@
+"""Bring a study and a store together: new entries are added, and a change of what produced a result is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import StoreError
+from sojourn.study.code import fingerprint, versions
+from sojourn.study.entries import LearnerEntry, ModelEntry
+from sojourn.study.spec import Spec
+from sojourn.study.store import Store, result_key
+
+PROBE_EPOCHS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One learner on one model, with their numbers in the store."""
+
+    model: ModelEntry
+    learner: LearnerEntry
+    model_id: int
+    learner_id: int
+    horizon: dict[str, Any]
+
+    def key(self, replication: int) -> str:
+        return result_key(self.model.key, self.learner.key, replication, self.horizon)
+
+    @property
+    def label(self) -> str:
+        return f"{self.learner.label} on {self.model.label}"
+
+
+def adopt(store: Store, spec: Spec) -> tuple[list[Cell], int]:
+    """Write the study into the store, or check that it belongs there; return its cells and the number of this program."""
+    old = store.horizon
+    if old:
+        store.verify()
+        _same_horizon(store, old, spec.horizon)
+    _no_other(store, "model", {m.label: m.key for m in store.models()}, {m.label: m.key for m in spec.models})
+    _no_other(store, "learner", {e.label: e.key for e in store.learners()}, {e.label: e.key for e in spec.learners})
+    store.set_study(spec.name, spec.horizon, max(spec.replications, store.replications))
+    known = {m.label: m.id for m in store.models()}
+    models = {m.label: known.get(m.label) or store.add_model(m.label, m.key, m.source, m.packed) for m in spec.models}
+    known = {e.label: e.id for e in store.learners()}
+    learners = {e.label: known.get(e.label) or store.add_learner(e.label, e.key, _said(e)) for e in spec.learners}
+    store.add_spec(spec.text)
+    cells = [Cell(m, e, models[m.label], learners[e.label], spec.horizon) for m in spec.models for e in spec.learners]
+    if fingerprint() not in {print_ for _, print_, _ in store.codes()}:
+        _probe(store, cells)
+    return cells, store.add_code(fingerprint(), versions())
+
+
+def _said(entry: LearnerEntry) -> dict[str, Any]:
+    return {"said": entry.source, "knows": entry.knows, "proved": entry.proved, "name": entry.name or entry.home}
+
+
+def _same_horizon(store: Store, old: dict[str, Any], new: dict[str, Any]) -> None:
+    for key in new:
+        if old.get(key) != new[key]:
+            raise StoreError(f"the store {store.path} was made with {key} = {_short(old.get(key))}, and the study now says "
+                             f"{key} = {_short(new[key])}; results under the two cannot be mixed. Run it into another --store, "
+                             f"or set {key} back.")
+
+
+def _no_other(store: Store, kind: str, stored: dict[str, str], given: dict[str, str]) -> None:
+    """Refuse a label that means something else now, or a content that is there under another label."""
+    for label, key in given.items():
+        if stored.get(label, key) != key:
+            raise StoreError(f"the {kind} {label!r} is not what it was when {store.path} was written (content {stored[label][:12]} there, "
+                             f"{key[:12]} now); its old results cannot go on. Give the new one another label, or run into another --store.")
+        other = [name for name, there in stored.items() if there == key and name != label]
+        if other:
+            raise StoreError(f"the {kind} {label!r} is in {store.path} already, under the label {other[0]!r}; use that label.")
+
+
+def _probe(store: Store, cells: list[Cell]) -> None:
+    """The program has changed since the store was written: recompute the beginning of one replication of every cell.
+
+    Where a number differs, the change changed results, and going on would mix the two.
+    """
+    from sojourn.study.task import Replication
+
+    for cell in cells:
+        stored = next(store.results(cell.model_id, cell.learner_id), None)
+        if stored is None:
+            continue
+        old = stored.data
+        until = int(old["epochs"][np.searchsorted(old["epochs"], PROBE_EPOCHS).clip(max=len(old["epochs"]) - 1)])
+        again = Replication(cell.model.model, cell.learner, stored.replication, cell.horizon, cell.model.key, cell.model.holding_times)
+        again.advance(until)
+        for name, values in again.columns().items():
+            if not np.array_equal(values, old[name][: len(values)], equal_nan=True):
+                where = int(np.flatnonzero(values != old[name][: len(values)])[0])
+                raise StoreError(
+                    f"the program has changed since {store.path} was written, and with it the results: {cell.label}, replication "
+                    f"{stored.replication}, has {name} = {values[where]!r} at epoch {int(old['epochs'][where])} now, {old[name][where]!r} "
+                    "there. Old and new cannot be mixed: run into another --store, or go on with the program that wrote it.")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

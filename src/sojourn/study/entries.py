@@ -1,0 +1,150 @@
+"""The models and learners of a study: built, checked, and keyed by their content."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ParameterError, SojournError, unknown_name
+from sojourn.learn.catalogue import LEARNERS, learner_class
+from sojourn.model.ctmdp import CTMDP
+from sojourn.study.pack import canonical, digest, pack, unpack
+
+ARRAYS = ("pair_start", "pair_action", "row_start", "next_state", "probability", "rate", "reward", "running", "transition_reward")
+
+
+@dataclass(frozen=True, eq=False)
+class ModelEntry:
+    """One model of a study: the name it has in tables, where it came from, and the model itself."""
+
+    label: str
+    source: dict[str, Any]  # what the study file said
+    model: CTMDP
+    holding_times: str | None = None  # the law of the holding times in the simulation, where it is not the model's own
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The model's content as bytes; the name is not part of it."""
+        return packed_model(self.model)
+
+    @cached_property
+    def key(self) -> str:
+        return digest(self.packed, self.holding_times or "")
+
+
+@dataclass(frozen=True, eq=False)
+class LearnerEntry:
+    """One learner of a study: `name` in the catalogue or `home` = "module:Class", parameters, and what it is told."""
+
+    label: str
+    name: str
+    home: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    supports: bool = False
+
+    @cached_property
+    def key(self) -> str:
+        """What decides its behaviour: name, parameters, what it is told, and for a class of the user's own its source."""
+        parts = {"name": self.name, "home": self.home, "parameters": self.parameters, "supports": self.supports}
+        return digest(canonical(parts), source_digest(self.home) if self.home else "")
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """What a study file would say."""
+        said: dict[str, Any] = {"class": self.home} if self.home else {"name": self.name}
+        said |= {"label": self.label} | self.parameters
+        return said | ({"supports": True} if self.supports else {})
+
+    @property
+    def knows(self) -> str:
+        """What the learner knew before it started, in words for the tables."""
+        entry = LEARNERS.get(self.name)
+        told = entry.knows if entry else "rewards, rate bounds"
+        return told + (", supports" if self.supports and "support" not in told else "")
+
+    @property
+    def proved(self) -> str:
+        entry = LEARNERS.get(self.name)
+        return entry.proved if entry else "nothing is known to this program"
+
+    @property
+    def kind(self) -> type:
+        """The learner's class."""
+        return learner_class(self.name) if not self.home else own_class(self.home)
+
+    @property
+    def settings(self) -> set[str]:
+        """The names of the parameters that its constructor takes."""
+        return set(inspect.signature(self.kind).parameters) - {"knowledge", "seed", "self"}
+
+    def make(self, model: CTMDP, seed: Any) -> Any:
+        """Return a new learner for `model`, its randomness addressed by `seed`."""
+        knowledge, kind = model.knowledge(supports=self.supports), self.kind
+        given = dict(self.parameters)
+        if "seed" in inspect.signature(kind).parameters or not self.home:
+            given["seed"] = seed
+        return kind(knowledge, **given)
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with the parameters' names, each with the nearest right name."""
+        try:
+            signature = inspect.signature(self.kind).parameters
+        except (SojournError, ImportError, AttributeError) as error:
+            return [str(error)]
+        if any(p.kind is p.VAR_KEYWORD for p in signature.values()):
+            return []
+        allowed = sorted(self.settings)
+        return [unknown_name(f"parameter of {self.name or self.home}", p, [*allowed, "label", "supports"])
+                for p in self.parameters if p not in allowed]
+
+
+def own_class(home: str) -> type:
+    """Return the class that "module:Class" names."""
+    module, colon, attribute = home.partition(":")
+    if not colon:
+        raise ParameterError(f"class is {home!r}; it must be \"module:Class\", a module that can be imported.")
+    try:
+        found: type = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ParameterError(f"class is {home!r}, which cannot be imported ({error}); is its folder on PYTHONPATH?") from error
+    return found
+
+
+def source_digest(home: str) -> str:
+    """Return the hash of the file that defines a learner of the user's own, so that a change of it is noticed."""
+    try:
+        path = inspect.getsourcefile(own_class(home))
+        return hashlib.sha256(Path(path or "").read_bytes()).hexdigest()
+    except (TypeError, OSError):
+        return ""
+
+
+def packed_model(model: CTMDP) -> bytes:
+    """Return the model's content as bytes."""
+    tree: dict[str, Any] = {name: getattr(model, name) for name in ARRAYS}
+    bounds = list(model.rate_bounds) if model.rate_bounds else None
+    tree |= {"states": list(model.states), "actions": list(model.actions), "rate_bounds": bounds, "holding": model.holding}
+    return pack(tree)
+
+
+def unpacked_model(data: bytes, name: str = "") -> CTMDP:
+    """Return the model that `packed_model` wrote.
+
+    >>> from sojourn.zoo.catalogue import make
+    >>> model = make("two-state")
+    >>> unpacked_model(packed_model(model), name=model.name).equals(model)
+    True
+    """
+    tree = unpack(data)
+    bounds = tree.pop("rate_bounds")
+    return CTMDP(**{key: np.asarray(value) if isinstance(value, np.ndarray) else value for key, value in tree.items()
+                    if key not in ("states", "actions")},
+                 states=tuple(tree["states"]), actions=tuple(tree["actions"]),
+                 rate_bounds=None if bounds is None else (bounds[0], bounds[1]), name=name)

@@ -1,0 +1,171 @@
+"""Put stores together: the shards of one study, or what is intact of a damaged store."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sojourn.errors import StoreError
+from sojourn.study.adopt import adopt
+from sojourn.study.schema import checksum
+from sojourn.study.spec import Spec
+from sojourn.study.store import Result, Store, result_key
+
+BLOCK = 200
+GIVE_UP = 20_000  # rows in a row that cannot be read, where the number of rows is unknown
+
+
+@dataclass
+class Merged:
+    """What a merge did."""
+
+    copied: int = 0
+    known: int = 0
+    damaged: int = 0
+
+
+def merge(out: str | PathLike[str], inputs: Sequence[str | PathLike[str]]) -> Merged:
+    """Copy every replication of the stores `inputs` into the store `out`, which is made if need be.
+
+    All must be of one study: same horizon, seed and checkpoints; a label means the same in all.  A replication that is
+    there already must be equal bit for bit.
+    """
+    done = Merged()
+    with Store(out, write=True) as target:
+        if target.horizon:
+            target.verify()
+        for path in inputs:
+            if Path(path).resolve() == Path(out).resolve():
+                raise StoreError(f"{path} is the store that is written; merge it into another.")
+            with Store(path) as source:
+                source.verify()
+                _copy(source, target, done)
+    return done
+
+
+def _copy(source: Store, target: Store, done: Merged) -> None:
+    models, learners = _entries(source, target)
+    codes = {number: target.add_code(print_, versions) for number, print_, versions in source.codes()}
+    for text in source.specs():
+        target.add_spec(text)
+    for block in _blocks(source.results()):
+        new = []
+        for result in block:
+            old = target._rows("SELECT id FROM results WHERE key = ?", (result.key,))
+            if old:
+                _must_equal(result, target.result(old[0][0]), source.path, target.path)
+                done.known += 1
+            else:
+                new.append(Result(models[result.model], learners[result.learner], result.replication, result.key, result.payload, result.seconds))
+        done.copied += target.add_results(new, code=min(codes.values()))
+
+
+def _entries(source: Store, target: Store) -> tuple[dict[int, int], dict[int, int]]:
+    """Add the source's study, models and learners to the target; return their numbers there."""
+    if target.horizon and target.horizon != source.horizon:
+        wrong = next(key for key in source.horizon if source.horizon[key] != target.horizon.get(key))
+        raise StoreError(f"{source.path} was made with {wrong} = {source.horizon[wrong]!r}, {target.path} with "
+                         f"{target.horizon.get(wrong)!r}; only stores of one study can be merged.")
+    target.set_study(target.name or source.name, source.horizon, max(source.replications, target.replications))
+    numbers: list[dict[int, int]] = []
+    for kind, theirs, ours in (("model", source.models(), target.models()), ("learner", source.learners(), target.learners())):
+        here: dict[str, Any] = {entry.label: entry for entry in ours}  # type: ignore[attr-defined]
+        found = {}
+        for entry in theirs:  # type: ignore[attr-defined]
+            if entry.label in here and here[entry.label].key != entry.key:
+                raise StoreError(f"the {kind} {entry.label!r} of {source.path} (content {entry.key[:12]}) is not that of {target.path} "
+                                 f"({here[entry.label].key[:12]}); only stores of one study can be merged.")
+            if entry.label in here:
+                found[entry.id] = here[entry.label].id
+            elif kind == "model":
+                found[entry.id] = target.add_model(entry.label, entry.key, entry.source, entry.content)
+            else:
+                found[entry.id] = target.add_learner(entry.label, entry.key, entry.source)
+        numbers.append(found)
+    return numbers[0], numbers[1]
+
+
+def _must_equal(new: Result, old: Result, source: Path, target: Path) -> None:
+    if new.payload != old.payload:
+        raise StoreError(f"replication {new.replication} is in {source} and in {target} with different numbers, although the same model, "
+                         "learner and seed produced it: the programs differ. Nothing of it was copied; compute one of them again.")
+
+
+def _blocks(results: Iterator[Result]) -> Iterator[list[Result]]:
+    block: list[Result] = []
+    for result in results:
+        block.append(result)
+        if len(block) == BLOCK:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+# ---- what is left of a damaged store ----------------------------------------------------------------------------
+
+
+def salvage(out: str | PathLike[str], damaged: str | PathLike[str], spec: Spec) -> Merged:
+    """Copy every intact replication of a damaged store into `out`, told by `spec` which ones there may be.
+
+    A row counts as intact if its checksum is right and its content key is one that the study expects, so neither the
+    damaged store's own tables of models and learners nor its indexes are trusted.
+    """
+    done = Merged()
+    with Store(out, write=True) as target:
+        cells, code = adopt(target, spec)
+        expected = {result_key(c.model.key, c.learner.key, r, c.horizon): (c.model_id, c.learner_id, r)
+                    for c in cells for r in range(spec.replications)}
+        block = []
+        for row in intact_rows(Path(damaged), done):
+            place = expected.get(row[1])
+            if place is None:
+                continue
+            block.append(Result(*place, row[1], row[7], row[6]))
+            if len(block) == BLOCK:
+                done.copied += target.add_results(block, code)
+                block = []
+        done.copied += target.add_results(block, code)
+    return done
+
+
+def intact_rows(path: Path, done: Merged) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of table results that can be read and match their checksum; count the others."""
+    if not path.exists():
+        raise StoreError(f"there is no store {path}.")
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    try:
+        database.execute("PRAGMA writable_schema = ON")  # reads a file that is shorter than its header says
+        last = _last_row(database)
+        number, misses = 0, 0
+        while number < last and misses < GIVE_UP:
+            number += 1
+            try:
+                row = database.execute("SELECT id, key, model, learner, replication, code, seconds, payload, checksum FROM results "
+                                       "NOT INDEXED WHERE id = ?", (number,)).fetchone()
+                whole = row is not None and checksum("results", *row[:-1]) == row[-1]
+            except sqlite3.Error:
+                whole = False
+            misses = 0 if whole else misses + 1
+            if whole:
+                yield row[:-1]
+            else:
+                done.damaged += 1
+    finally:
+        database.close()
+
+
+def _last_row(database: sqlite3.Connection) -> int:
+    """Return the number of the last row, or a number beyond it where it cannot be found."""
+    try:
+        return int(database.execute("SELECT max(id) FROM results NOT INDEXED").fetchone()[0] or 0)
+    except sqlite3.Error:
+        pass
+    try:
+        return int(database.execute("SELECT value FROM meta WHERE key = 'count'").fetchone()[0])
+    except (sqlite3.Error, TypeError, ValueError):
+        return GIVE_UP

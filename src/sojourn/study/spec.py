@@ -1,0 +1,287 @@
+"""A study is data: a TOML file, checked strictly, with every mistake reported at once."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import FileError, ParameterError, SojournError, unknown_name
+from sojourn.learn.catalogue import LEARNERS
+from sojourn.model.ctmdp import CTMDP
+from sojourn.simulation.holding import holding_laws
+from sojourn.study.entries import LearnerEntry, ModelEntry
+from sojourn.study.toml import to_toml
+
+STUDY_KEYS = ("name", "epochs", "time", "replications", "seed", "checkpoints", "common_random_numbers", "start")
+MAX_EPOCHS = 2**53  # above this a count is no longer exact as a float
+DEFAULT_CHECKPOINTS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Spec:
+    """A checked study: everything that decides its results.  Exactly one of `epochs` and `time` is given."""
+
+    name: str
+    epochs: int | None
+    time: float | None
+    replications: int
+    seed: int
+    checkpoints: int | tuple[float, ...]
+    common_random_numbers: bool
+    start: int | str
+    models: tuple[ModelEntry, ...]
+    learners: tuple[LearnerEntry, ...]
+    text: str = ""
+
+    @property
+    def horizon(self) -> dict[str, Any]:
+        """What all replications share: the part of their content key that is neither model nor learner nor number."""
+        points: Any = self.checkpoints if isinstance(self.checkpoints, int) else list(self.checkpoints)
+        return {"epochs": self.epochs, "time": self.time, "seed": self.seed, "checkpoints": points,
+                "common_random_numbers": self.common_random_numbers, "start": self.start}
+
+
+def read_study(path: str | PathLike[str]) -> Spec:
+    """Return the study in a TOML file; files it names are looked up beside it."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        raw = tomllib.loads(text)
+    except FileNotFoundError:
+        raise FileError(f"there is no study file {str(path)!r}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileError(f"{path} is not TOML: {error}") from error
+    return checked_study(raw, folder=Path(path).parent, text=text, where=str(path))
+
+
+def checked_study(raw: Mapping[str, Any], folder: Path | None = None, text: str = "", where: str = "the study") -> Spec:
+    """Return the study that `raw` (the parsed TOML, or the same in Python) describes, or raise with every problem found.
+
+    >>> checked_study({"study": {"name": "x", "epoch": 10}, "models": [{"zoo": "two-state"}], "learners": [{"name": "ctucrl"}]})
+    Traceback (most recent call last):
+    sojourn.errors.ParameterError: the study has 3 problems:
+      [study] has no key 'epoch'; did you mean 'epochs'?
+      [study] gives neither epochs nor time; give one, e.g. epochs = 100_000.
+      [[learners]] 1: no learner named 'ctucrl'; did you mean 'ct-ucrl'?...
+    """
+    problems: list[str] = []
+    for key in raw:
+        if key not in ("study", "models", "learners"):
+            problems.append("the top level has no table " + _guess(key, ("study", "models", "learners")))
+    given = _head(raw.get("study"), problems)
+    models = _unique("models", [_model(entry, i + 1, folder, problems) for i, entry in enumerate(_tables(raw, "models", problems))], problems)
+    learners = _unique("learners", [_learner(entry, i + 1, given["epochs"], problems) for i, entry in enumerate(_tables(raw, "learners", problems))], problems)
+    if not problems:
+        problems += _trial(models, learners, given["start"])
+    if problems:
+        count = f"{len(problems)} problems" if len(problems) > 1 else "a problem"
+        raise ParameterError(f"{where} has {count}:\n  " + "\n  ".join(problems))
+    spec = Spec(**given, models=models, learners=learners, text=text)
+    return spec if text else _with_text(spec)
+
+
+def _guess(key: str, known: Sequence[str]) -> str:
+    words = unknown_name("key", key, known)
+    return repr(key) + words.removeprefix(f"no key named {key!r}").split(" Known:")[0].rstrip(".") + \
+        ("" if "?" in words else f"; known: {', '.join(known)}")
+
+
+# ---- [study] ----------------------------------------------------------------------------------------------------
+
+
+def _head(table: Any, problems: list[str]) -> dict[str, Any]:
+    """Return the checked values of [study], defaults filled in."""
+    if not isinstance(table, Mapping):
+        problems.append("there is no [study] table; it needs at least name, epochs (or time) and replications.")
+        table = {}
+    for key in table:
+        if key not in STUDY_KEYS:
+            problems.append("[study] has no key " + _guess(key, STUDY_KEYS))
+    out: dict[str, Any] = {"start": table.get("start", 0), "name": table.get("name", "")}
+    if not isinstance(out["name"], str) or not out["name"].strip():
+        problems.append(f"[study] name is {out['name']!r}; it must be a text that is not empty.")
+    out["epochs"] = _whole(table, "epochs", None, 1, MAX_EPOCHS, problems)
+    out["time"] = _positive(table, "time", problems)
+    if "epochs" not in table and "time" not in table and table:
+        problems.append("[study] gives neither epochs nor time; give one, e.g. epochs = 100_000.")
+    if "epochs" in table and "time" in table:
+        problems.append(f"[study] gives both epochs = {table['epochs']!r} and time = {table['time']!r}; give one of them.")
+    out["replications"] = _whole(table, "replications", 20, 1, 10**9, problems)
+    out["seed"] = _whole(table, "seed", 0, 0, 2**128 - 1, problems)
+    out["common_random_numbers"] = table.get("common_random_numbers", False)
+    if not isinstance(out["common_random_numbers"], bool):
+        problems.append(f"[study] common_random_numbers is {out['common_random_numbers']!r}; it must be true or false.")
+    if isinstance(out["start"], bool) or not isinstance(out["start"], (int, str)):
+        problems.append(f"[study] start is {out['start']!r}; it must be the index or the label of a state.")
+    out["checkpoints"] = _checkpoints(table.get("checkpoints", DEFAULT_CHECKPOINTS), out["epochs"] or out["time"], problems)
+    return out
+
+
+def _whole(table: Mapping[str, Any], key: str, default: int | None, low: int, high: int, problems: list[str]) -> int | None:
+    value = table.get(key, default)
+    if value is None and key not in table:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 1e7 is how people write ten million
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        problems.append(f"[study] {key} is {value!r}; it must be an integer from {low} to {high:,}.")
+        return default
+    return int(value)
+
+
+def _positive(table: Mapping[str, Any], key: str, problems: list[str]) -> float | None:
+    value = table.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        problems.append(f"[study] {key} is {value!r}; it must be a positive number.")
+        return None
+    return float(value)
+
+
+def _checkpoints(value: Any, end: float | None, problems: list[str]) -> int | tuple[float, ...]:
+    """Return a count of checkpoints, or the increasing list of them."""
+    if isinstance(value, (list, tuple)):
+        good = value and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in value)
+        if not good or not all(a < b for a, b in zip(value, value[1:])) or value[0] <= 0 or (end is not None and value[-1] > end):
+            problems.append(f"[study] checkpoints is {_short(value)}; a list must hold increasing positive numbers up to the horizon.")
+            return DEFAULT_CHECKPOINTS
+        return tuple(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 2 <= value <= 100_000:
+        problems.append(f"[study] checkpoints is {value!r}; it must be a count from 2 to 100,000, or a list of epochs.")
+        return DEFAULT_CHECKPOINTS
+    return value
+
+
+# ---- [[models]] and [[learners]] --------------------------------------------------------------------------------
+
+
+def _tables(raw: Mapping[str, Any], key: str, problems: list[str]) -> list[Mapping[str, Any]]:
+    entries = raw.get(key, [])
+    if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
+        problems.append(f"there is no [[{key}]] table; a study needs at least one.")
+        return []
+    return list(entries)
+
+
+def _model(entry: Any, number: int, folder: Path | None, problems: list[str]) -> ModelEntry | None:
+    """Return the model built from `zoo = ...` with parameters, `file = ...`, or a CTMDP handed over in Python."""
+    where = f"[[models]] {number}"
+    if isinstance(entry, CTMDP):
+        entry = {"model": entry}
+    elif isinstance(entry, str):
+        entry = {"zoo": entry}
+    if not isinstance(entry, Mapping):
+        problems.append(f"{where} is {_short(entry)}; it must be a table with zoo or file, or a CTMDP.")
+        return None
+    ways = [key for key in ("zoo", "file", "model") if key in entry]
+    if len(ways) != 1:
+        problems.append(f"{where} gives {' and '.join(ways) or 'neither zoo nor file'}; give exactly one, e.g. zoo = \"two-state\".")
+        return None
+    parameters = {k: v for k, v in entry.items() if k not in ("zoo", "file", "model", "label", "rate_bounds", "holding_times")}
+    if parameters and ways[0] != "zoo":
+        problems.append(f"{where}: {ways[0]} takes no parameters; remove {', '.join(map(repr, parameters))}.")
+        return None
+    try:
+        model = _built(ways[0], entry[ways[0]], parameters, folder)
+        if "rate_bounds" in entry:
+            model = model.replace(rate_bounds=entry["rate_bounds"])
+        if not isinstance(entry.get("holding_times", ""), str):
+            raise ParameterError(f"holding_times is {entry['holding_times']!r}; it must be a law in words, such as \"erlang:stages=3\".")
+        holding_laws(model, entry.get("holding_times"))
+    except (SojournError, OSError, TypeError, ValueError) as error:
+        problems.append(f"{where}: {error}")
+        return None
+    label = entry.get("label", Path(entry["file"]).stem if ways[0] == "file" else model.name or f"model {number}")
+    if not isinstance(label, str) or not label.strip():
+        problems.append(f"{where}: label is {label!r}; it must be a text that is not empty.")
+        return None
+    return ModelEntry(label, {k: v for k, v in entry.items() if k != "model"} | {"label": label}, model, entry.get("holding_times"))
+
+
+def _built(way: str, value: Any, parameters: dict[str, Any], folder: Path | None) -> CTMDP:
+    from sojourn.model.files import load
+    from sojourn.zoo.catalogue import make
+
+    if way == "model":
+        if not isinstance(value, CTMDP):
+            raise ParameterError(f"model is a {type(value).__name__}; it must be a CTMDP.")
+        return value
+    if not isinstance(value, str):
+        raise ParameterError(f"{way} is {value!r}; it must be a text.")
+    return make(value, **parameters) if way == "zoo" else load((folder or Path()) / value)
+
+
+def _learner(entry: Any, number: int, epochs: int | None, problems: list[str]) -> LearnerEntry | None:
+    where = f"[[learners]] {number}"
+    if isinstance(entry, str):
+        entry = {"name": entry}
+    if not isinstance(entry, Mapping) or ("name" in entry) == ("class" in entry):
+        problems.append(f"{where} is {_short(entry)}; it must be a table with name (see `sojourn learners`) or class = \"module:Class\".")
+        return None
+    name, home = entry.get("name", ""), entry.get("class", "")
+    if not home and (not isinstance(name, str) or name not in LEARNERS):
+        problems.append(f"{where}: {unknown_name('learner', name, LEARNERS)}")
+        return None
+    parameters = {k: list(v) if isinstance(v, tuple) else v for k, v in entry.items() if k not in ("name", "class", "label", "supports")}
+    label = entry.get("label") or _default_label(name or str(home).partition(":")[2], parameters)
+    supports = entry.get("supports", False)
+    if not isinstance(label, str) or not isinstance(supports, bool):
+        problems.append(f"{where}: label is {label!r} and supports is {supports!r}; they must be a text, and true or false.")
+        return None
+    found = LearnerEntry(label, name, home, parameters, supports)
+    wrong = found.problems()
+    if not wrong and epochs and {"delta", "horizon"} <= found.settings and not {"delta", "horizon"} & set(parameters):
+        found = LearnerEntry(label, name, home, parameters | {"horizon": epochs}, supports)  # delta = 1/N, thm:UCRL
+    problems += [f"{where}: {problem}" for problem in wrong]
+    return None if wrong else found
+
+
+def _default_label(name: str, parameters: dict[str, Any]) -> str:
+    return name + (f" ({', '.join(f'{k}={v}' for k, v in parameters.items())})" if parameters else "")
+
+
+def _unique(kind: str, found: list[Any], problems: list[str]) -> tuple[Any, ...]:
+    entries = [entry for entry in found if entry is not None]
+    for what, values in (("label", [e.label for e in entries]), ("content", [e.key for e in entries])):
+        for value, times in Counter(values).items():
+            if times > 1:
+                names = [e.label for e in entries if getattr(e, "label" if what == "label" else "key") == value]
+                problems.append(f"[[{kind}]] {', '.join(map(repr, names))}: {times} entries have the same {what}; "
+                                + ("give each its own label." if what == "label" else "they would give the same results. Remove one."))
+    return tuple(entries)
+
+
+def _trial(models: Sequence[ModelEntry], learners: Sequence[LearnerEntry], start: int | str) -> list[str]:
+    """Make every learner once on every model, so that a bad value is reported before anything runs."""
+    found: list[str] = []
+    for model in models:
+        try:
+            model.model.state(start)
+        except SojournError as error:
+            found.append(f"[study] start on {model.label!r}: {error}")
+        for learner in learners:
+            try:
+                learner.make(model.model, seed=0)
+            except (SojournError, TypeError, ValueError) as error:
+                found.append(f"[[learners]] {learner.label!r} on {model.label!r}: {error}")
+    return list(dict.fromkeys(found))
+
+
+def _with_text(spec: Spec) -> Spec:
+    from dataclasses import replace
+
+    head = {"name": spec.name} | {k: v for k, v in spec.horizon.items() if v is not None} | {"replications": spec.replications}
+    models = [m.source if "zoo" in m.source or "file" in m.source else {"file": f"{m.label}.json", "label": m.label} for m in spec.models]
+    return replace(spec, text=to_toml({"study": head, "models": models, "learners": [e.source for e in spec.learners]}))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

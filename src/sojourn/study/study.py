@@ -1,0 +1,115 @@
+"""`Study`: models x learners x replications as one object; run it, look at it, publish it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sojourn.study.export import export, frame, missing
+from sojourn.study.progress import display
+from sojourn.study.run import SLICE_SECONDS, Tally, Watcher, run_study
+from sojourn.study.spec import Spec, checked_study, read_study
+from sojourn.study.store import Store
+from sojourn.study.summary import Summary, summarize
+
+if TYPE_CHECKING:
+    from sojourn.model.ctmdp import CTMDP
+
+
+class Study:
+    """A replicated experiment: every learner on every model, `replications` times, results kept in one file.
+
+    Models are zoo names, CTMDPs, or the tables of a study file; learners are names or tables such as
+    {"name": "ct-ucrl", "delta": 0.01}.  `store` is the file of results (default: the study's name with `.sqlite`).
+
+    >>> study = Study("tiny", models=["two-state"], learners=["ct-ucrl"], epochs=100, replications=2, store=tmp / "tiny.sqlite")
+    >>> study.run(workers=1).summary().rows[0].replications
+    2
+    """
+
+    def __init__(self, name: str, *, models: Sequence[str | dict[str, Any] | CTMDP], learners: Sequence[str | dict[str, Any]],
+                 epochs: int | None = None, time: float | None = None, replications: int = 20, seed: int = 0,
+                 checkpoints: int | Sequence[float] = 200, common_random_numbers: bool = False, start: int | str = 0,
+                 store: str | PathLike[str] | None = None):
+        head = {"name": name, "epochs": epochs, "time": time, "replications": replications, "seed": seed,
+                "checkpoints": checkpoints, "common_random_numbers": common_random_numbers, "start": start}
+        given = {key: value for key, value in head.items() if value is not None}
+        self.spec: Spec = checked_study({"study": given, "models": list(models), "learners": list(learners)})
+        self.store_path = Path(store) if store is not None else default_store(self.spec)
+        self.tally = Tally()
+
+    @classmethod
+    def from_toml(cls, path: str | PathLike[str], store: str | PathLike[str] | None = None) -> Study:
+        """Return the study in a TOML file; its store is beside the file unless given."""
+        study = cls.__new__(cls)
+        study.spec = read_study(path)
+        study.store_path = Path(store) if store is not None else Path(path).with_suffix(".sqlite")
+        study.tally = Tally()
+        return study
+
+    def run(self, workers: int | None = None, executor: Executor | Callable[[], Executor] | None = None, *,
+            progress: bool | Watcher = False, replications: range | None = None, wait: float = 0.0,
+            slice_seconds: float = SLICE_SECONDS) -> Study:
+        """Compute what the store lacks, on all cores unless told otherwise, and return the study.
+
+        `executor`: any concurrent.futures.Executor, such as a Dask client's `get_executor()`, or a function that makes one
+        (it is then made anew if it breaks).  `workers=1` runs in this process.  `replications` takes a part, for a shard.
+        """
+        watcher = display() if progress is True else progress or None
+        with Store(self.store_path, write=True, wait=wait) as store:
+            self.tally = run_study(self.spec, store, executor, workers, watcher, replications, slice_seconds)
+        return self
+
+    def status(self) -> dict[str, Any]:
+        """Return how many replications are there, in all and of each learner on each model."""
+        with Store(self.store_path) as store:
+            return status(store)
+
+    def frame(self, engine: str = "pandas") -> Any:
+        """Return one row per model, learner, replication and checkpoint as a pandas or polars data frame."""
+        with Store(self.store_path) as store:
+            return frame(store, engine)
+
+    def export(self, path: str | PathLike[str]) -> tuple[int, int]:
+        """Write the same table to a .csv or .parquet file; return how many replications are in it and how many are missing."""
+        with Store(self.store_path) as store:
+            return export(store, path)
+
+    def summary(self, regret: str = "pseudo", band: str = "t") -> Summary:
+        """Return the final figures, the comparisons and the exploration debt."""
+        with Store(self.store_path) as store:
+            return summarize(store, regret, band)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the regret curves (needs the extra `plot`)."""
+        from sojourn.report.figures import plot_store
+
+        return plot_store(self.store_path, **options)
+
+    def report(self, path: str | PathLike[str], **options: Any) -> Path:
+        """Write the whole study as one page, .html or .md (needs the extra `plot`)."""
+        from sojourn.report.study_page import write_report
+
+        return write_report(self.store_path, path, **options)
+
+    def __repr__(self) -> str:
+        s = self.spec
+        length = f"{s.epochs:,} epochs" if s.epochs else f"time {s.time:g}"
+        return f"<Study {s.name!r}: {len(s.models)} models x {len(s.learners)} learners x {s.replications} replications of {length}>"
+
+
+def default_store(spec: Spec) -> Path:
+    """Return the file in the current folder that a study made in Python is kept in."""
+    return Path(re.sub(r"[^\w.-]+", "-", spec.name).strip("-") or "study").with_suffix(".sqlite")
+
+
+def status(store: Store) -> dict[str, Any]:
+    """Return what a store holds, as plain data."""
+    done = store.counts()
+    cells = [{"model": m.label, "learner": e.label, "finished": done.get((m.id, e.id), 0), "asked": store.replications}
+             for m in store.models() for e in store.learners()]
+    return {"study": store.name, **store.horizon, "finished": sum(done.values()), "missing": missing(store), "cells": cells}

@@ -1,0 +1,191 @@
+"""What a store says: final figures of each learner on each model, comparisons, exploration debt.  Reads, never runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ParameterError, StoreError, unknown_name
+from sojourn.study.bounds import Bounds, bounds_of
+from sojourn.study.export import missing
+from sojourn.study.statistics import Comparison, compare, holm, mean_band
+from sojourn.study.store import Store
+
+REGRETS = {  # name on the command line: (column of a result, words)
+    "pseudo": ("pseudo_regret", "pseudo-regret"),
+    "regret": ("regret", "regret"),
+    "completed": ("completed_regret", "completed regret"),
+    "adjusted": ("adjusted_regret", "adjusted regret"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """All runs of one learner on one model: `values[run, checkpoint]` over `epochs` (means, where the horizon is a time)."""
+
+    model: str
+    learner: str
+    epochs: np.ndarray
+    times: np.ndarray
+    values: np.ndarray
+    replications: np.ndarray
+    visits: np.ndarray  # mean per pair
+    policies: list[tuple[tuple[int, ...], float]]  # policy, mean share of the decisions taken under it; the longest first
+    episodes: float
+
+    @property
+    def final(self) -> np.ndarray:
+        return self.values[:, -1]
+
+
+@dataclass(frozen=True)
+class Row:
+    """The final figures of one learner on one model."""
+
+    model: str
+    learner: str
+    replications: int
+    mean: float
+    low: float  # 95 % band of the mean
+    high: float
+    median: float
+    best: float
+    worst: float
+    deviation: float
+    ratio: float  # mean over C(M) log N; NaN where there is no C(M)
+    episodes: float
+
+
+@dataclass(frozen=True)
+class Debt:
+    """One critical pair of a model: visits that the lower bound asks for, and the mean visits of a learner."""
+
+    model: str
+    learner: str
+    state: str
+    action: str
+    gap: float
+    divergence: float
+    needed: float  # log N / K
+    visits: float
+
+    @property
+    def paid(self) -> float:
+        return self.visits / self.needed
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """A study in numbers.  `str(summary)` is the table for a terminal."""
+
+    name: str
+    regret: str
+    band: str
+    horizon: dict[str, Any]
+    rows: list[Row]
+    comparisons: list[Comparison]
+    debts: list[Debt]
+    bounds: dict[str, Bounds]
+    curves: list[Curves] = field(repr=False)
+    missing: int = 0
+
+    def row(self, model: str, learner: str) -> Row:
+        """Return the final figures of one learner on one model."""
+        for row in self.rows:
+            if (row.model, row.learner) == (model, learner):
+                return row
+        raise ParameterError(unknown_name("cell", f"{learner} on {model}", [f"{r.learner} on {r.model}" for r in self.rows]))
+
+    def __str__(self) -> str:
+        from sojourn.study.words import summary_text
+
+        return summary_text(self)
+
+
+def curves_of(store: Store, regret: str = "pseudo") -> list[Curves]:
+    """Return the runs of every cell that has any, models and learners in the order of the study."""
+    if regret not in REGRETS:
+        raise ParameterError(unknown_name("regret", regret, REGRETS))
+    found = []
+    for model in store.models():
+        for learner in store.learners():
+            cell = _curves(store, model.id, learner.id, model.label, learner.label, REGRETS[regret][0])
+            if cell is not None:
+                found.append(cell)
+    if not found:
+        raise StoreError(f"the store {store.path} holds no finished replication yet; `sojourn study run` computes some.")
+    return found
+
+
+def _curves(store: Store, model_id: int, learner_id: int, model: str, learner: str, column: str) -> Curves | None:
+    values, numbers, times, epochs = [], [], [], []
+    visits: np.ndarray | None = None
+    shares: dict[tuple[int, ...], float] = {}
+    episodes = 0
+    for result in store.results(model_id, learner_id):
+        data = result.data
+        values.append(data[column])
+        epochs.append(data["epochs"])
+        times.append(data["times"])
+        numbers.append(result.replication)
+        visits = data["visits"].astype(float) if visits is None else visits + data["visits"]
+        episodes += int(data["episodes"])
+        for policy, spent in zip(data["policies"].tolist(), data["policy_epochs"].tolist()):
+            shares[tuple(policy)] = shares.get(tuple(policy), 0.0) + spent / max(1, int(data["visits"].sum()))
+    if visits is None:
+        return None
+    count = len(values)
+    ranked = sorted(((policy, share / count) for policy, share in shares.items()), key=lambda item: (-item[1], item[0]))
+    return Curves(model, learner, np.mean(epochs, axis=0), np.mean(times, axis=0), np.array(values), np.array(numbers), visits / count,
+                  ranked, episodes / count)
+
+
+def summarize(store: Store, regret: str = "pseudo", band: str = "t") -> Summary:
+    """Return the study in numbers; `regret` is pseudo, regret, completed or adjusted, `band` is t or bootstrap."""
+    curves = curves_of(store, regret)
+    bounds = {m.label: bounds_of(m.model) for m in store.models()}
+    models = {m.label: m.model for m in store.models()}
+    rows, debts = [], []
+    for c in curves:
+        rows.append(_row(c, bounds[c.model], band))
+        debts += _debts(c, models[c.model], bounds[c.model])
+    return Summary(store.name, regret, band, store.horizon, rows, _comparisons(curves, store.horizon["common_random_numbers"]), debts,
+                   bounds, curves, missing(store))
+
+
+def _row(c: Curves, bounds: Bounds, band: str) -> Row:
+    final = c.final
+    low, high = mean_band(final, method=band)
+    floor = bounds.lower(float(c.epochs[-1]))
+    return Row(c.model, c.learner, len(final), float(final.mean()), float(low), float(high), float(np.median(final)), float(final.min()),
+               float(final.max()), float(final.std(ddof=1)) if len(final) > 1 else float("nan"),
+               float(final.mean()) / floor if floor > 0 else float("nan"), c.episodes)
+
+
+def _comparisons(curves: list[Curves], shared: bool) -> list[Comparison]:
+    """Compare every two learners on every model; p-values are corrected by Holm over all comparisons of the study."""
+    from dataclasses import replace
+
+    found = []
+    for i, a in enumerate(curves):
+        for b in curves[i + 1 :]:
+            if a.model != b.model:
+                continue
+            first, second = a.final, b.final
+            if shared:
+                both = np.intersect1d(a.replications, b.replications)
+                first, second = first[np.isin(a.replications, both)], second[np.isin(b.replications, both)]
+            if len(first) and len(second) and np.isfinite(first).all() and np.isfinite(second).all():
+                found.append(compare(a.model, a.learner, b.learner, first, second, shared))
+    return [replace(c, p_holm=p) for c, p in zip(found, holm([c.p for c in found]))]
+
+
+def _debts(c: Curves, model: Any, bounds: Bounds) -> list[Debt]:
+    if bounds.critical is None or bounds.divergence is None or bounds.gaps is None:
+        return []
+    needed = np.log(max(2.0, float(c.epochs[-1])))
+    return [Debt(c.model, c.learner, model.states[model.pair_state[k]], model.actions[model.pair_action[k]], float(bounds.gaps[k]),
+                 float(bounds.divergence[k]), float(needed / bounds.divergence[k]), float(c.visits[k]))
+            for k in np.flatnonzero(bounds.critical)]

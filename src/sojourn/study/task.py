@@ -1,0 +1,180 @@
+"""What a worker does: walk a batch of replications, and hand back results, or a state from which another can go on."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import AssumptionError
+from sojourn.model.ctmdp import CTMDP
+from sojourn.simulation.checkpoints import epoch_checkpoints, time_checkpoints
+from sojourn.simulation.regret import Point
+from sojourn.simulation.walk import Walk
+from sojourn.solving.solution import Solution
+from sojourn.solving.solve import solve
+from sojourn.study.entries import LearnerEntry, unpacked_model
+from sojourn.study.pack import pack, unpack
+
+COLUMNS = ("epochs", "times", "rewards", "regret", "completed_regret", "adjusted_regret", "pseudo_regret")
+KEPT_POLICIES = 20
+MAX_POLICY_STATES = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Replications of one learner on one model: (number, packed state or None) each, and about how long to work on them."""
+
+    model: bytes
+    model_key: str
+    holding_times: str | None
+    learner: LearnerEntry
+    horizon: dict[str, Any]
+    items: list[tuple[int, bytes | None]]
+    seconds: float
+
+
+@dataclass(eq=False)
+class Outcome:
+    """What became of a batch: (number, packed result, seconds) of the finished, (epoch, packed state) of the one under way."""
+
+    finished: list[tuple[int, bytes, float]] = field(default_factory=list)
+    paused: tuple[int, bytes] | None = None
+    decisions: int = 0
+    cpu_seconds: float = 0.0
+    share: float = 0.0  # replications' worth of progress
+    final_regret: list[float] = field(default_factory=list)
+
+
+def seed_address(horizon: dict[str, Any], model_key: str, learner_key: str, replication: int) -> np.random.SeedSequence:
+    """Return the address of a replication's random numbers: (study seed; model, learner, replication)."""
+    return np.random.SeedSequence(int(horizon["seed"]), spawn_key=(_word(model_key), _word(learner_key), replication))
+
+
+def _word(key: str) -> int:
+    return int(key[:16], 16)
+
+
+class Replication:
+    """One run of a learner on a model, from its seed to its horizon, which can be put aside and taken up again."""
+
+    def __init__(self, model: CTMDP, learner: LearnerEntry, replication: int, horizon: dict[str, Any], model_key: str,
+                 holding_times: str | None = None, solution: Solution | None = None):
+        own = seed_address(horizon, model_key, learner.key, replication)
+        world = seed_address(horizon, model_key, "0" * 16, replication) if horizon["common_random_numbers"] else own
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said once, when the study was read
+            self.walk = Walk(model, learner.make(model, own), start=horizon["start"], seed=world, holding_times=holding_times,
+                             solution=solution)
+        self.timed = horizon["epochs"] is None
+        self.end = horizon["time"] if self.timed else horizon["epochs"]
+        points = horizon["checkpoints"]
+        self.stops: list[float] = (time_checkpoints(points, self.end, float(self.walk.world.mean.min())) if self.timed
+                                   else epoch_checkpoints(points, self.end)).tolist()
+        self.points: list[tuple[float, ...]] = []
+
+    @property
+    def done(self) -> bool:
+        return len(self.points) == len(self.stops)
+
+    @property
+    def share(self) -> float:
+        """How much of the replication is done, from 0 to 1."""
+        return 1.0 if self.done else min(1.0, (self.walk.time if self.timed else self.walk.epoch) / self.end)
+
+    def step(self) -> None:
+        """Walk one kernel call, and note the regrets if it reached a checkpoint."""
+        stop = self.stops[len(self.points)]
+        if self.walk.step(**{"until_time" if self.timed else "until_epoch": stop}):  # type: ignore[arg-type]
+            return
+        moment, yardstick = self.walk.moment(), self.walk.yardstick
+        self.points.append(tuple(yardstick.at_time(moment, stop) if self.timed else yardstick.at_decision(moment)))
+
+    def advance(self, epochs: int) -> None:
+        """Walk until the checkpoint at `epochs` is noted."""
+        while not self.done and (not self.points or self.points[-1][0] < epochs):
+            self.step()
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Return what was noted so far, one array per column."""
+        table = list(zip(*self.points)) or [()] * len(Point._fields)
+        return {name: np.array(values, dtype=np.int64 if name == "epochs" else np.float64) for name, values in zip(COLUMNS, table)}
+
+    def result(self) -> dict[str, Any]:
+        """Return what the store keeps of a finished replication."""
+        return self.columns() | {"visits": self.walk.visits.copy(), "episodes": self.walk.log.total} | self._policies()
+
+    def _policies(self) -> dict[str, Any]:
+        """Return the policies played longest, with the decisions spent under each (none for learners that plan no policies)."""
+        walk = self.walk
+        episodes = walk.log.episodes(walk.epoch, walk.visits)
+        plain = [p for p in episodes.policies if p.ndim == 1]
+        if not plain or len(plain) < len(episodes.policies) or walk.model.n_states > MAX_POLICY_STATES:
+            return {"policies": np.zeros((0, walk.model.n_states), dtype=np.int32), "policy_epochs": np.zeros(0, dtype=np.int64)}
+        spent = np.bincount(episodes.policy_number, weights=episodes.epochs, minlength=len(plain)).astype(np.int64)
+        longest = np.argsort(-spent, kind="stable")[:KEPT_POLICIES]
+        return {"policies": np.array([plain[i] for i in longest], dtype=np.int32), "policy_epochs": spent[longest]}
+
+    @property
+    def can_pause(self) -> bool:
+        return hasattr(self.walk.learner, "state") and hasattr(self.walk.learner, "restore")
+
+    def state(self) -> bytes:
+        return pack({"walk": self.walk.state(), "points": [list(point) for point in self.points]})
+
+    def restore(self, data: bytes) -> None:
+        tree = unpack(data)
+        self.walk.restore(tree["walk"])
+        self.points = [tuple(point) for point in tree["points"]]
+
+
+@lru_cache(maxsize=8)
+def _known(key: str, holder: _Bytes) -> tuple[CTMDP, Solution | None]:
+    model = unpacked_model(holder.data)
+    try:
+        return model, solve(model)
+    except AssumptionError:
+        return model, None  # the walk's yardstick then says that there is no regret
+
+
+class _Bytes:
+    """Bytes that the cache does not look at: the key beside them is their hash."""
+
+    def __init__(self, data: bytes):
+        self.data = data
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Bytes)
+
+
+def work(batch: Batch) -> Outcome:
+    """Walk the batch for about `batch.seconds`; replications not begun by then are simply not in the outcome."""
+    model, solution = _known(batch.model_key, _Bytes(batch.model))
+    outcome = Outcome()
+    cpu, end = time.process_time(), time.perf_counter() + batch.seconds
+    for number, state in batch.items:
+        clock = time.process_time()
+        replication = Replication(model, batch.learner, number, batch.horizon, batch.model_key, batch.holding_times, solution)
+        if state is not None:
+            replication.restore(state)
+        before, share = replication.walk.epoch, replication.share
+        while not replication.done and (time.perf_counter() < end or not replication.can_pause):
+            replication.step()
+        outcome.decisions += replication.walk.epoch - before
+        outcome.share += replication.share - share
+        if not replication.done:
+            outcome.paused = (replication.walk.epoch, replication.state())
+            break
+        outcome.finished.append((number, pack(replication.result()), time.process_time() - clock))
+        outcome.final_regret.append(float(replication.points[-1][6]))
+        if time.perf_counter() >= end:
+            break
+    outcome.cpu_seconds = time.process_time() - cpu
+    return outcome

@@ -1,0 +1,136 @@
+"""A study's figures as text: for a terminal, for Markdown, for LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sojourn.study.summary import Summary
+
+FINAL_HEAD = ("model", "learner", "runs", "mean", "95 % band", "median", "worst", "mean / C(M) log N")
+
+
+def number(value: float) -> str:
+    """Return a figure with as many digits as one can use.
+
+    >>> number(1234.5678), number(0.0123456), number(float("nan")), number(0.0), number(12345678.0)
+    ('1235', '0.0123', '-', '0', '1.23e+07')
+    """
+    if not np.isfinite(value):
+        return "-" if np.isnan(value) else "∞" if value > 0 else "-∞"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 1e6 or size < 1e-3:
+        return f"{value:.2e}"
+    if size >= 1000:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if size >= 100 else f"{value:.2f}" if size >= 10 else f"{value:.3g}"
+
+
+def p_value(p: float) -> str:
+    return "-" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def final_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """Return the final table as text cells, in the order of FINAL_HEAD."""
+    return [(r.model, r.learner, str(r.replications), number(r.mean), f"{number(r.low)} to {number(r.high)}", number(r.median),
+             number(r.worst), number(r.ratio)) for r in summary.rows]
+
+
+COMPARISON_HEAD = ("model", "learners", "difference", "95 % interval", "effect g", "P(first lower)", "p (Holm)", "verdict")
+
+
+def comparison_rows(summary: Summary) -> list[tuple[str, ...]]:
+    return [(c.model, f"{c.first} - {c.second}", number(c.difference), f"{number(c.low)} to {number(c.high)}", number(c.effect),
+             f"{c.lower_share:.2f}", p_value(c.p_holm), c.verdict) for c in summary.comparisons]
+
+
+DEBT_HEAD = ("model", "learner", "state", "action", "gap", "K", "log N / K", "mean visits", "visits / (log N / K)")
+
+
+def debt_rows(summary: Summary, most: int = 40) -> list[tuple[str, ...]]:
+    """Return the exploration debt, the pairs that matter most (gap / K) first within each cell."""
+    order = {(r.model, r.learner): i for i, r in enumerate(summary.rows)}
+    debts = sorted(summary.debts, key=lambda d: (order[d.model, d.learner], -d.gap / d.divergence))
+    kept, seen = [], dict.fromkeys(order, 0)
+    for d in debts:
+        seen[d.model, d.learner] += 1
+        if seen[d.model, d.learner] <= max(1, most // max(1, len(order))):
+            kept.append(d)
+    return [(d.model, d.learner, d.state, d.action, number(d.gap), number(d.divergence), number(d.needed), number(d.visits),
+             number(d.paid)) for d in kept]
+
+
+def horizon_words(horizon: dict[str, object]) -> str:
+    """Return the horizon in words, such as `N = 10,000,000 decisions`."""
+    return f"N = {horizon['epochs']:,} decisions" if horizon["epochs"] else f"time T = {horizon['time']:g}"
+
+
+def summary_text(summary: Summary) -> str:
+    """Return the summary for a terminal."""
+    from sojourn.study.summary import REGRETS
+
+    parts = [f"{summary.name}: {REGRETS[summary.regret][1]} at {horizon_words(summary.horizon)}"]
+    if summary.missing:
+        parts.append(f"{summary.missing} replications are still missing")
+    parts += ["", columns(FINAL_HEAD, final_rows(summary))]
+    if summary.comparisons:
+        parts += ["", f"comparisons ({summary.comparisons[0].test}-test, Holm over {len(summary.comparisons)})",
+                  columns(COMPARISON_HEAD, comparison_rows(summary))]
+    for label, bounds in summary.bounds.items():
+        if bounds.reason:
+            parts += ["", f"{label}: no lower bound: {bounds.reason}"]
+    return "\n".join(parts)
+
+
+def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in columns, figures to the right.
+
+    >>> print(columns(("learner", "mean"), [("a", "1.5"), ("bcd", "10")]))
+    learner  mean
+    a         1.5
+    bcd        10
+    """
+    table = [tuple(head), *rows]
+    widths = [max(len(row[i]) for row in table) for i in range(len(head))]
+    right = [all(row[i][:1] in "-0123456789<∞" for row in rows) for i in range(len(head))]
+    return "\n".join("  ".join(cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(row, widths, right)).rstrip() for row in table)
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table.
+
+    >>> print(markdown(("a", "b"), [("x|y", "1")]))
+    | a | b |
+    |---|---|
+    | x\\|y | 1 |
+    """
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    return "\n".join([line(head), "|" + "---|" * len(head), *map(line, rows)])
+
+
+_LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+          "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "∞": r"$\infty$", "<": r"$<$", ">": r"$>$"}
+
+
+def latex(summary: Summary) -> str:
+    """Return the final table as a LaTeX tabular (booktabs)."""
+    def cell(text: str) -> str:
+        return "".join(_LATEX.get(char, char) for char in text)
+
+    head = ("Model", "Learner", "Runs", "Mean", "95\\,\\% band", "Median", "Worst", "Mean$/(C(M)\\log N)$")
+    lines = [r"\begin{tabular}{llrrrrrr}", r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
+    before = ""
+    for row in final_rows(summary):
+        shown = ("" if row[0] == before else row[0], *row[1:])
+        if before and row[0] != before:
+            lines.append(r"\addlinespace")
+        before = row[0]
+        lines.append(" & ".join(cell(x) for x in shown) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
