@@ -351,13 +351,13 @@ def test_a_missing_array_is_named(tmp_path, packed):
 
 def test_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path, packed):
     packed["rate.npy"] = claims("(12000000,)", data=bytes(96_000_000))
-    with pytest.raises(FileError, match="declares 96.* bytes in .* packed ones"):
+    with pytest.raises(FileError, match=r"declares 96.* bytes in .* packed ones"):
         read(tmp_path, zipped(packed), "model.npz")
 
 
 @pytest.mark.parametrize("cut", [0, 1, 4, 30, 100, 500, -1, -20, -100])
 def test_a_truncated_npz_is_refused(tmp_path, packed, cut):
-    with pytest.raises(FileError, match="not a whole .npz"):
+    with pytest.raises(FileError, match=r"not a whole \.npz"):
         read(tmp_path, zipped(packed)[:cut], "model.npz")
 
 
