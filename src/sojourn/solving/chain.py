@@ -67,7 +67,8 @@ class Factors:
         from scipy.sparse import csc_matrix, identity
 
         keep = np.flatnonzero(np.arange(chain.n_states) != reference)
-        self.keep, self.size, self._lu, self._dense = keep, len(keep), None, None
+        self.keep, self.size, self._dense = keep, len(keep), None
+        self._lu: Any = None
         if not self.size:
             return
         if chain.n_states <= DENSE:
@@ -85,7 +86,7 @@ class Factors:
             return right
         if self._dense is not None:
             return np.linalg.solve(self._dense.T if transposed else self._dense, right)
-        return self._lu.solve(right, "T" if transposed else "N")  # type: ignore[union-attr]
+        return self._lu.solve(right, "T" if transposed else "N")
 
 
 def gain_and_bias(chain: Chain, recurrent: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -100,7 +101,8 @@ def gain_and_bias(chain: Chain, recurrent: np.ndarray) -> tuple[float, np.ndarra
         law = _stationary(chain, factors, reference)
     gain, bias = 0.0, np.zeros(chain.n_states)
     for _ in range(3):  # the first pass solves, the others take the rounding errors out
-        step, change = _correction(chain, factors, reference, gain, bias)
+        rest = chain.reward - gain * chain.holding + differences(chain.matrix, bias)
+        step, change = hitting_correction(chain, factors, reference, rest)
         gain, bias = gain + step, bias + change
     return gain, bias - bias[0], law
 
@@ -114,10 +116,8 @@ def _stationary(chain: Chain, factors: Factors, reference: int) -> np.ndarray:
     return law / law.sum()
 
 
-def _correction(chain: Chain, factors: Factors, reference: int, gain: float,
-                bias: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return what to add to (gain, bias) so that r - gain τ + P bias - bias becomes 0."""
-    rest = chain.reward - gain * chain.holding + differences(chain.matrix, bias)
+def hitting_correction(chain: Chain, factors: Factors, reference: int, rest: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return what to add to (gain, bias) so that a residual `rest` of r - gain τ + P bias - bias becomes 0."""
     change = np.zeros(chain.n_states)
     if not factors.size:
         return float(rest[0] / chain.holding[0]), change

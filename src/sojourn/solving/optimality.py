@@ -38,8 +38,9 @@ def improved(model: CTMDP, pairs: np.ndarray, gain: float, bias: np.ndarray) -> 
     return np.where(better, best, pairs)
 
 
-def tied_pairs(model: CTMDP, gain: float, bias: np.ndarray, accuracy: float) -> np.ndarray:
-    """Return the lowest action of each state that is optimal: a tie costs at most `accuracy` of gain, or is rounding."""
-    error = noise(model, gain, bias)
-    slack = np.minimum(1e5 * error, np.maximum(2 * error, accuracy / model.rate))
-    return best_pairs(model, advantages(model, gain, bias), slack)
+def tied_pairs(model: CTMDP, values: np.ndarray, error: np.ndarray, accuracy: float) -> np.ndarray:
+    """Return the lowest optimal action's pair of each state, from advantages and their errors.
+
+    A tie is a difference that costs at most `accuracy` of gain (and is small beside its terms), or that is rounding.
+    """
+    return best_pairs(model, values, np.minimum(1e5 * error, np.maximum(2 * error, accuracy / model.rate)))

@@ -11,13 +11,15 @@ from sojourn.errors import ParameterError, ToleranceError, unknown_name
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.numbers import real_number
 from sojourn.solving.certificate import gain_bounds
-from sojourn.solving.optimality import tied_pairs
+from sojourn.solving.optimality import advantages, noise, tied_pairs
 from sojourn.solving.policy_iteration import improve_until_optimal
+from sojourn.solving.refine import refined
 from sojourn.solving.solution import Solution
 from sojourn.solving.structure import first_policy
 
-METHODS = ("policy-iteration",)
-Answer = tuple[np.ndarray, float, np.ndarray, int]
+METHODS = ("policy-iteration", "value-iteration", "linear-programming")
+DIRECT = 2000  # states up to which sparse LU is used without asking
+Answer = tuple[np.ndarray, float, np.ndarray, int, bool]  # pair per state, gain, bias, iterations, whether (gain, bias) is exact
 
 
 def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Solution:
@@ -38,24 +40,53 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Soluti
     began = time.perf_counter()
     start = first_policy(model)
     name = _automatic(model) if method == "auto" else method
-    pairs, gain, bias, iterations = _BY_NAME[name](model, start, tolerance)
-    chosen = tied_pairs(model, gain, bias, 1e-10 * max(1.0, abs(gain)))
+    pairs, gain, bias, iterations, exact = _BY_NAME[name](model, start, tolerance)
+    accuracy = min(tolerance, 1e-9) * max(1.0, abs(gain)) / 10
+    values, error = advantages(model, gain, bias), noise(model, gain, bias)
     bounds = gain_bounds(model, bias)
+    if exact and (bounds[1] - bounds[0] > 5 * accuracy or (error * model.rate).max() > accuracy):
+        gain, bias, narrow, values, error = refined(model, pairs, accuracy)
+        bounds = narrow if narrow[1] - narrow[0] < bounds[1] - bounds[0] else bounds
+    chosen = tied_pairs(model, values, error, accuracy)
     solution = Solution(gain, bias, model.pair_action[chosen], bounds, name, iterations, time.perf_counter() - began, model)
     width = bounds[1] - bounds[0]
     if not width <= tolerance * max(1.0, abs(gain)):
         raise ToleranceError(
-            f"the gain is {gain:.12g}, proved in [{bounds[0]:.12g}, {bounds[1]:.12g}]: the width {width:.3g} is above the tolerance "
-            f"{tolerance:g} (relative to max(1, |gain|)). Raise `tolerance`, or take the answer from `.best` of this error.", solution)
+            f"the gain is {gain:.12g}, proved in [{bounds[0]:.12g}, {bounds[1]:.12g}]: the width {width:.3g} is above the "
+            f"tolerance {tolerance:g} (relative to max(1, |gain|)). Raise `tolerance`, or take the answer from `.best`.", solution)
     return solution
 
 
 def _automatic(model: CTMDP) -> str:
-    return "policy-iteration"
+    return "policy-iteration" if model.n_states <= DIRECT else "value-iteration"
 
 
 def _policy_iteration(model: CTMDP, start: np.ndarray, tolerance: float) -> Answer:
-    return improve_until_optimal(model, start)
+    return (*improve_until_optimal(model, start), True)
 
 
-_BY_NAME: dict[str, Callable[[CTMDP, np.ndarray, float], Answer]] = {"policy-iteration": _policy_iteration}
+def _value_iteration(model: CTMDP, start: np.ndarray, tolerance: float) -> Answer:
+    """Values by sweeps; small models, and those whose sweeps do not converge, are finished by solving the policy's equations."""
+    from sojourn.solving.value_iteration import SMALL_WORK, WORK, iterate_values, settle
+
+    small = model.n_states <= DIRECT
+    pairs, gain, u, sweeps, met = iterate_values(model, tolerance / 4, SMALL_WORK if small else WORK)
+    if met and not small:
+        u, gain = settle(model, pairs, u, sweeps)
+        return pairs, gain, u, sweeps, False
+    pairs, gain, bias, more = improve_until_optimal(model, pairs)
+    return pairs, gain, bias, sweeps + more, True
+
+
+def _linear_programming(model: CTMDP, start: np.ndarray, tolerance: float) -> Answer:
+    """The policy of the best frequencies; states that it never visits are settled by policy iteration."""
+    from sojourn.solving.linear_program import best_frequencies, policy_of
+
+    frequency, _, iterations = best_frequencies(model)
+    pairs, gain, bias, more = improve_until_optimal(model, policy_of(model, frequency, start))
+    return pairs, gain, bias, iterations + more, True
+
+
+_BY_NAME: dict[str, Callable[[CTMDP, np.ndarray, float], Answer]] = {
+    "policy-iteration": _policy_iteration, "value-iteration": _value_iteration, "linear-programming": _linear_programming,
+}
