@@ -33,36 +33,36 @@ def inner_maximum_reference(u, next_state, probability, reach, supports_known):
     return (p * u).sum()
 
 
-def bellman_step_reference(u, pair_start, row_start, next_state, probability, reach, rate_low, rate_high, reward, running,
-                           rate_max, supports_known):
-    """Return (u_next, pair per state, rate per state): one step of eq:EVI; ties go to the lowest action."""
-    pairs, rates, u_next = [], [], []
+def bellman_step_reference(u, pair_start, row_start, next_state, probability, reach, slow, fast, reward, running, supports_known):
+    """Return (u_next, pair per state, whether it takes its largest rate): one step of eq:EVI; ties go to the lowest action.
+
+    `slow`, `fast` are the ends of the rate intervals over rate_max, `running` is the running reward over rate_max.
+    """
+    u_next, pairs, rising = [], [], []
     for s in range(len(u)):
-        values, chosen = [], []
+        values, brackets = [], []
         for i in range(pair_start[s], pair_start[s + 1]):
             row = slice(row_start[i], row_start[i + 1])
             q = inner_maximum_reference(u, next_state[row], probability[row], reach[i], supports_known)
-            bracket = reward[i] + q - u[s]
-            rate = rate_high[i] if bracket >= 0 else rate_low[i]
-            values.append(bracket * rate / rate_max + running[i] / rate_max)
-            chosen.append(rate)
+            brackets.append(reward[i] + q - u[s])
+            values.append(brackets[-1] * (fast[i] if brackets[-1] >= 0 else slow[i]) + running[i])
         a = int(np.argmax(values))
-        pairs.append(pair_start[s] + a)
-        rates.append(chosen[a])
         u_next.append(values[a] + u[s])
-    return np.array(u_next), np.array(pairs), np.array(rates)
+        pairs.append(pair_start[s] + a)
+        rising.append(brackets[a] >= 0)
+    return np.array(u_next), np.array(pairs), np.array(rising)
 
 
-def extended_value_iteration_reference(u, tolerance, max_sweeps, damping, *extended):
-    """Return (u, pair per state, rate per state, sweeps, low, high, converged) at the first span(Tu - u) < tolerance (eq:stop)."""
+def extended_value_iteration_reference(u, tolerance, max_sweeps, damping, *problem):
+    """Return (u, pair per state, rising, sweeps, low, high, converged) at the first span(Tu - u) < tolerance (eq:stop)."""
     for sweep in range(max_sweeps):
-        u_next, pairs, rates = bellman_step_reference(u, *extended)
+        u_next, pairs, rising = bellman_step_reference(u, *problem)
         step = u_next - u
         low, high = step.min(), step.max()
         if high - low < tolerance:
-            return u, pairs, rates, sweep + 1, low, high, True
+            return u, pairs, rising, sweep + 1, low, high, True
         u = u + damping * step if damping != 1.0 else u_next
-    return u, pairs, rates, max_sweeps, low, high, False
+    return u, pairs, rising, max_sweeps, low, high, False
 
 
 @kernel
@@ -92,20 +92,28 @@ def sort_row(begin, end, next_state, probability, shortfall):
 
 @kernel
 def kept_shortfall(begin, end, next_state, probability, shortfall, floor, reach):
-    """Return Σ kept(j) (d(j) - floor) over a row ordered worst first."""
-    total = 0.0
+    """Return Σ kept(j) (d(j) - floor) over a row, or -1 if the successors that lose mass are not the row's worst in order."""
     left = reach
-    for k in range(begin, end):
-        d = shortfall[next_state[k]] - floor
-        if d <= 0.0:
-            break
+    before = np.inf
+    k = begin
+    total = 0.0
+    while k < end:
+        d = shortfall[next_state[k]]
+        if d > before:
+            return -1.0
+        before = d
         p = probability[k]
-        if left >= p:
-            left -= p
-        else:
-            total += (p - left) * d
-            left = 0.0
-    return total
+        k += 1
+        if left < p:
+            total = (p - left) * (d - floor)
+            break
+        left -= p
+    in_order = True
+    for rest in range(k, end):
+        d = shortfall[next_state[rest]]
+        in_order &= d <= before
+        total += probability[rest] * (d - floor)
+    return total if in_order else -1.0
 
 
 @kernel
@@ -141,9 +149,21 @@ def full_row_shortfall(begin, probability, shortfall, order, reach):
 
 
 @kernel
-def bellman_step(u, u_next, policy_pair, chosen_rate, shortfall, pair_start, row_start, next_state, probability, reach,
-                 rate_low, rate_high, reward, running, rate_max, supports_known, has_full_rows):
-    """Fill u_next, policy_pair and chosen_rate; rows are reordered in place.  Returns (min, max) of u_next - u."""
+def sorted_shortfall(begin, end, next_state, probability, shortfall, supports_known, reach):
+    """Put a row in order; return the shortfall of its best plausible mean: Σ kept(j) d(j), the best being the row's own if known."""
+    sort_row(begin, end, next_state, probability, shortfall)
+    floor = shortfall[next_state[end - 1]] if supports_known else 0.0
+    return floor + kept_shortfall(begin, end, next_state, probability, shortfall, floor, reach)
+
+
+@kernel
+def bellman_step(u, u_next, policy_pair, rising, slack, value, shortfall, pair_start, row_start, next_state, probability, reach,
+                 slow, fast, reward, running, supports_known, has_full_rows):
+    """Fill u_next, policy_pair, rising; put rows in order.  Returns (min, max) of u_next - u, and the states worst first.
+
+    Pairs with slack > 0 are known to be worse than the best and are passed over; the slack of the others becomes their
+    distance to the best; None means no elimination.  The states worst first are listed only where some row is full.
+    """
     n_states = len(u)
     top = u.max()
     for s in range(n_states):
@@ -154,47 +174,184 @@ def bellman_step(u, u_next, policy_pair, chosen_rate, shortfall, pair_start, row
     for s in range(n_states):
         best = -np.inf
         for i in range(pair_start[s], pair_start[s + 1]):
+            if slack is not None and slack[i] > 0.0:
+                continue
             begin = row_start[i]
             end = row_start[i + 1]
-            floor = 0.0
             if has_full_rows and end - begin == n_states:
-                q = top - full_row_shortfall(begin, probability, shortfall, order, reach[i])
+                lost = full_row_shortfall(begin, probability, shortfall, order, reach[i])
             else:
-                sort_row(begin, end, next_state, probability, shortfall)
-                if supports_known:
-                    floor = shortfall[next_state[end - 1]]
-                lost = kept_shortfall(begin, end, next_state, probability, shortfall, floor, reach[i])
-                q = (u[next_state[end - 1]] if supports_known else top) - lost
-            bracket = reward[i] + q - u[s]
-            rate = rate_high[i] if bracket >= 0.0 else rate_low[i]
-            value = bracket * rate / rate_max + running[i] / rate_max
-            if value > best:
-                best = value
+                lost = -1.0 if supports_known else kept_shortfall(begin, end, next_state, probability, shortfall, 0.0, reach[i])
+                if lost < 0.0:
+                    lost = sorted_shortfall(begin, end, next_state, probability, shortfall, supports_known, reach[i])
+            bracket = reward[i] + (top - lost) - u[s]
+            worth = bracket * (fast[i] if bracket >= 0.0 else slow[i]) + running[i]
+            if slack is not None:
+                value[i] = worth
+            if worth > best:
+                best = worth
                 policy_pair[s] = i
-                chosen_rate[s] = rate
+                rising[s] = bracket >= 0.0
+        if slack is not None:
+            for i in range(pair_start[s], pair_start[s + 1]):
+                if slack[i] <= 0.0:
+                    slack[i] = best - value[i]
         u_next[s] = best + u[s]
         step = u_next[s] - u[s]
         low = min(low, step)
         high = max(high, step)
-    return low, high
+    return low, high, order
 
 
 @kernel
 def extended_value_iteration(u, tolerance, max_sweeps, damping, pair_start, row_start, next_state, probability, reach,
-                             rate_low, rate_high, reward, running, rate_max, supports_known, has_full_rows):
-    """Iterate in place on u and on the order within rows.  Returns (pair, rate, sweeps, low, high, converged)."""
+                             slow, fast, reward, running, supports_known, has_full_rows):
+    """Iterate in place on u and on the order within rows.  Returns (pair, rising, sweeps, low, high, converged)."""
     n_states = len(u)
-    u_next = np.empty(n_states)
-    shortfall = np.empty(n_states)
-    policy_pair = np.zeros(n_states, dtype=np.int64)
-    chosen_rate = np.zeros(n_states)
-    low = -np.inf
-    high = np.inf
+    u_next, shortfall = np.empty(n_states), np.empty(n_states)
+    policy_pair, rising = np.zeros(n_states, dtype=np.int64), np.zeros(n_states, dtype=np.bool_)
+    low, high = -np.inf, np.inf
     for sweep in range(max_sweeps):
-        low, high = bellman_step(u, u_next, policy_pair, chosen_rate, shortfall, pair_start, row_start, next_state, probability,
-                                 reach, rate_low, rate_high, reward, running, rate_max, supports_known, has_full_rows)
+        low, high, _ = bellman_step(u, u_next, policy_pair, rising, None, None, shortfall, pair_start, row_start, next_state,
+                                    probability, reach, slow, fast, reward, running, supports_known, has_full_rows)
         if high - low < tolerance:
-            return policy_pair, chosen_rate, sweep + 1, low, high, True
+            return policy_pair, rising, sweep + 1, low, high, True
         for s in range(n_states):
             u[s] = u_next[s] if damping == 1.0 else u[s] + damping * (u_next[s] - u[s])
-    return policy_pair, chosen_rate, max_sweeps, low, high, False
+    return policy_pair, rising, max_sweeps, low, high, False
+
+
+@kernel
+def policy_rows(u, policy_pair, rising, order, row_start, next_state, probability, reach, slow, fast, supports_known):
+    """Return the chosen rows as they are in the optimistic model, without their self-loops: (start, state, weight, 1/pace).
+
+    With pace(s) the rate over rate_max times the chance to leave, the policy's values solve
+    u(s) = (reward per uniformised step - gain)/pace(s) + Σ weight u(state).
+    """
+    n_states = len(u)
+    size = 0
+    for s in range(n_states):
+        size += row_start[policy_pair[s] + 1] - row_start[policy_pair[s]] + 1
+    start = np.zeros(n_states + 1, dtype=np.int64)
+    state = np.empty(size, dtype=np.int64)
+    weight = np.empty(size)
+    slowness = np.empty(n_states)
+    top = np.argmax(u)
+    n = 0
+    for s in range(n_states):
+        i = policy_pair[s]
+        begin = row_start[i]
+        end = row_start[i + 1]
+        full = len(order) > 0 and end - begin == n_states
+        left = reach[i]
+        total = 0.0
+        stay = 0.0
+        for k in range(begin, end):
+            j = order[k - begin] if full else next_state[k]
+            p = probability[begin + j] if full else probability[k]
+            kept = max(0.0, p - left)
+            left = max(0.0, left - p)
+            total += kept
+            if j == s:
+                stay += kept
+            elif kept > 0.0:
+                state[n] = j
+                weight[n] = kept
+                n += 1
+        best = next_state[end - 1] if supports_known else top
+        if best == s:
+            stay += 1.0 - total
+        else:
+            state[n] = best
+            weight[n] = 1.0 - total
+            n += 1
+        leave = max(1.0 - stay, 1e-300)
+        for k in range(start[s], n):
+            weight[k] /= leave
+        slowness[s] = 1.0 / (leave * max(fast[i] if rising[s] else slow[i], 1e-300))
+        start[s + 1] = n
+    return start, state, weight, slowness
+
+
+@kernel
+def evaluate_passes(residual, x, y, tolerance, passes, anchor, start, state, weight, slowness):
+    """Gauss-Seidel, up and down the states: x, y become the residual and the time expected until the anchor is reached.
+
+    Both count from the state at hand, the anchor's own entries included as 0; returns both for a round trip of the anchor.
+    """
+    n_states = len(x)
+    scale = np.abs(residual).max()
+    x[anchor] = 0.0
+    y[anchor] = 0.0
+    for sweep in range(passes):
+        change = 0.0
+        for m in range(n_states):
+            s = m if sweep % 2 == 0 else n_states - 1 - m
+            if s == anchor:
+                continue
+            new_x = residual[s] * slowness[s]
+            new_y = slowness[s]
+            for k in range(start[s], start[s + 1]):
+                new_x += weight[k] * x[state[k]]
+                new_y += weight[k] * y[state[k]]
+            change = max(change, abs(new_x - x[s]) + scale * abs(new_y - y[s]))
+            x[s] = new_x
+            y[s] = new_y
+        if change < tolerance:
+            break
+    at_x = residual[anchor] * slowness[anchor]
+    at_y = slowness[anchor]
+    for k in range(start[anchor], start[anchor + 1]):
+        at_x += weight[k] * x[state[k]]
+        at_y += weight[k] * y[state[k]]
+    return at_x, at_y
+
+
+@kernel
+def correct(u, u_next, low, high, y, tolerance, passes, rows):
+    """Move u towards the values of the chosen policy on its optimistic rows; where that fails, towards u_next.
+
+    With x, y the residual and the time expected until the anchor is reached, u += x - (x/y of a round trip) y.  y is kept
+    from call to call.  Returns the span by which u moved.
+    """
+    n_states = len(u)
+    x = np.zeros(n_states)
+    anchor = np.argmax(u)
+    at_x, at_y = evaluate_passes(u_next - u - 0.5 * (low + high), x, y, tolerance, passes, anchor, *rows)
+    move = x - at_x / at_y * y
+    span = move.max() - move.min()
+    if not span < 1e9 * (high - low):  # the policy never returns to the anchor: a plain step instead
+        move = 0.9 * (u_next - u)
+        span = 0.9 * (high - low)
+        y[:] = 0.0
+    u += move
+    return span
+
+
+@kernel
+def fast_extended_value_iteration(u, y, tolerance, max_steps, passes, pair_start, row_start, next_state, probability, reach,
+                                  slow, fast, reward, running, supports_known, has_full_rows):
+    """Improve u in place until one full Bellman step has span < tolerance.  Returns (pair, rising, steps, low, high, converged)."""
+    n_states = len(u)
+    u_next, shortfall = np.empty(n_states), np.empty(n_states)
+    policy_pair, rising = np.zeros(n_states, dtype=np.int64), np.zeros(n_states, dtype=np.bool_)
+    slack, value = np.zeros(len(reward)), np.zeros(len(reward))
+    low, high = -np.inf, np.inf
+    eliminated = False
+    for step in range(max_steps):
+        low, high, order = bellman_step(u, u_next, policy_pair, rising, slack, value, shortfall, pair_start, row_start, next_state,
+                                        probability, reach, slow, fast, reward, running, supports_known, has_full_rows)
+        if high - low < tolerance:
+            if not eliminated:
+                return policy_pair, rising, step + 1, low, high, True
+            slack[:] = 0.0  # the last step must be over all actions
+            eliminated = False
+            continue
+        rows = policy_rows(u, policy_pair, rising, order, row_start, next_state, probability, reach, slow, fast, supports_known)
+        moved = correct(u, u_next, low, high, y, 0.1 * tolerance, passes, rows)
+        moved = moved * (1.0 + 1e-9) + 1e-12 * (np.abs(u).max() + 1.0)
+        eliminated = False
+        for i in range(len(slack)):
+            slack[i] -= moved
+            eliminated = eliminated or slack[i] > 0.0
+    return policy_pair, rising, max_steps, low, high, False

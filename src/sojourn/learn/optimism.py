@@ -15,6 +15,8 @@ from sojourn.model.knowledge import Knowledge
 MAX_SWEEPS = 10_000_000
 CHUNK_ENTRIES = 20_000_000  # row entries handled in one kernel call: about 0.1 s
 SUPPORT_DAMPING = 0.9  # uniformise at rate_max / 0.9 where supports are known (READINGS: a swap at rate_max cycles for ever)
+FAST_STEPS = 200  # policy improvements tried before falling back on plain value iteration
+PASSES = 40  # Gauss-Seidel passes per policy evaluation
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +39,12 @@ class Optimistic:
 
 
 def extended_problem(plausible: PlausibleSet, knowledge: Knowledge, reward_scale: float = 1.0) -> tuple[Any, ...]:
-    """Return the arrays that the kernels take; rows are copies, since sweeps reorder them."""
+    """Return the arrays that the kernels take, in uniformised units; rows are copies, since sweeps reorder them."""
     full = not plausible.supports_known and bool((np.diff(plausible.row_start) == knowledge.n_states).any())
+    top = float(knowledge.rate_max)
     return (
         knowledge.pair_start, plausible.row_start, plausible.next_state.copy(), plausible.probability.copy(), plausible.reach,
-        plausible.rate_low, plausible.rate_high, plausible.reward, knowledge.running / reward_scale, float(knowledge.rate_max),
+        plausible.rate_low / top, plausible.rate_high / top, plausible.reward, knowledge.running / reward_scale / top,
         plausible.supports_known, full,
     )
 
@@ -56,23 +59,59 @@ def extended_value_iteration(plausible: PlausibleSet, knowledge: Knowledge, tole
     """
     u = np.zeros(knowledge.n_states) if start is None else np.array(start, dtype=np.float64)
     problem = extended_problem(plausible, knowledge, reward_scale)
+    return _iterate(plausible, knowledge, tolerance, u, max_sweeps, problem, 0)
+
+
+def fast_extended_value_iteration(plausible: PlausibleSet, knowledge: Knowledge, tolerance: float,
+                                  start: np.ndarray | None = None, max_sweeps: int = MAX_SWEEPS,
+                                  reward_scale: float = 1.0) -> Optimistic:
+    """Return a policy that passes the same test, found by modified policy iteration from `start` (such as the last u).
+
+    Between Bellman steps the policy at hand is evaluated on its optimistic rows by a few Gauss-Seidel passes, and actions
+    that cannot be best any more are passed over: T is monotone and commutes with adding constants, so an action behind the
+    best by x is still behind as long as the values have moved by less than x in span.
+
+    The guarantee does not care how u was found.  The last thing done is one full Bellman step with span(Tu - u) <
+    tolerance, and the policy is greedy in that same u; that is eq:stop.  The proof also needs span(u) <= rate_max D.  If the
+    true model is plausible and rewards are in [0, 1], one may walk from any s to the state with the largest u in at most
+    rate_max D expected uniformised steps, each of which gains at most max(Tu - u) on u, so
+
+        span(u) <= max(Tu - u) rate_max D <= (1 + tolerance) rate_max D
+
+    for every accepted u: warm starts keep the theorem up to that factor.  Paper: eq:stop, thm:UCRL
+    """
+    u = np.zeros(knowledge.n_states) if start is None else np.array(start, dtype=np.float64)
+    problem = extended_problem(plausible, knowledge, reward_scale)
+    y, steps, converged = np.zeros(knowledge.n_states), 0, False
+    at_once = max(1, CHUNK_ENTRIES // (len(plausible.next_state) + 4 * knowledge.n_pairs + 10 * PASSES * knowledge.n_states))
+    while not converged and steps < FAST_STEPS:
+        pair, rising, done, low, high, converged = kernels.fast_extended_value_iteration(
+            u, y, tolerance, min(at_once, FAST_STEPS - steps), PASSES, *problem)
+        steps += done
+    if converged:
+        return _optimistic(plausible, knowledge, pair, rising, u, low, high, steps)
+    return _iterate(plausible, knowledge, tolerance, u, max_sweeps, problem, steps)
+
+
+def _iterate(plausible: PlausibleSet, knowledge: Knowledge, tolerance: float, u: np.ndarray, max_sweeps: int,
+             problem: tuple[Any, ...], sweeps: int) -> Optimistic:
+    """Value iteration on u in place, in kernel calls short enough to interrupt."""
     damping = SUPPORT_DAMPING if plausible.supports_known else 1.0
     chunk = max(1, CHUNK_ENTRIES // (len(plausible.next_state) + 4 * knowledge.n_pairs))
-    sweeps, converged = 0, False
+    converged = False
     while not converged and sweeps < max_sweeps:
-        pair, rate, done, low, high, converged = kernels.extended_value_iteration(
+        pair, rising, done, low, high, converged = kernels.extended_value_iteration(
             u, tolerance, min(chunk, max_sweeps - sweeps), damping, *problem)
         sweeps += done
-    bounds = (float(knowledge.rate_max * low), float(knowledge.rate_max * high))
-    found = Optimistic(knowledge.pair_action[pair], rate, u, bounds, sweeps)
+    found = _optimistic(plausible, knowledge, pair, rising, u, low, high, sweeps)
     if not converged:
         raise ToleranceError(f"extended value iteration has span(Tu - u) = {high - low:.3g} after {sweeps} sweeps; "
                              f"it must fall below {tolerance:.3g}. Raise max_sweeps or the tolerance.", found)
     return found
 
 
-def fast_extended_value_iteration(plausible: PlausibleSet, knowledge: Knowledge, tolerance: float,
-                                  start: np.ndarray | None = None, max_sweeps: int = MAX_SWEEPS,
-                                  reward_scale: float = 1.0) -> Optimistic:
-    """Return a policy that passes the same test from a warm start."""
-    return extended_value_iteration(plausible, knowledge, tolerance, start, max_sweeps, reward_scale)
+def _optimistic(plausible: PlausibleSet, knowledge: Knowledge, pair: np.ndarray, rising: np.ndarray, u: np.ndarray,
+                low: float, high: float, sweeps: int) -> Optimistic:
+    rate = np.where(rising, plausible.rate_high[pair], plausible.rate_low[pair])
+    bounds = (float(knowledge.rate_max * low), float(knowledge.rate_max * high))
+    return Optimistic(knowledge.pair_action[pair], rate, u, bounds, int(sweeps))
