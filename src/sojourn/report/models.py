@@ -1,0 +1,74 @@
+"""Pictures of a model: a graph for a small one, heat maps for two queues, curves for a line of states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+from sojourn.errors import ParameterError, unknown_name
+from sojourn.model.ctmdp import CTMDP
+from sojourn.report.model_curves import plot_curves
+from sojourn.report.model_graph import SMALL, plot_graph
+from sojourn.report.model_grid import is_grid, plot_grid
+from sojourn.report.model_style import coordinates
+
+KINDS = {"graph": plot_graph, "grid": plot_grid, "curves": plot_curves}
+MAX_GRAPH = 40
+TINY = 5  # states up to which even a line of states is drawn as a graph
+
+
+def plot_model(model: CTMDP, kind: str = "auto", solution: Any = None, policy: Any = None, axes: Sequence[str] | None = None,
+               title: str | None = None, path: str | PathLike[str] | None = None) -> Any:
+    """Return a matplotlib Figure of the model under its optimal policy (needs the extra `plot`).
+
+    `kind` is `graph` (states and jumps), `grid` (heat maps of policy, time and bias; labels like `(3, 5)`), `curves`
+    (policy, time and bias along a line of states), or `auto`.  `solution` saves solving again; `policy` shows another
+    policy instead of the optimal one; `axes` names the numbers in the labels; `path` also writes the picture.
+    """
+    from sojourn.solving.evaluate import evaluate
+    from sojourn.solving.solve import solve
+
+    if kind not in ("auto", *KINDS):
+        raise ParameterError(unknown_name("kind of picture", kind, ("auto", *KINDS)))
+    chosen = kind_of(model) if kind == "auto" else kind
+    if chosen == "grid" and not is_grid(model.states):
+        raise ParameterError(f"state labels like {model.states[0]!r} are no points of a plane; `grid` needs labels like '(3, 5)'. "
+                             "Use kind='curves' or kind='graph'.")
+    if chosen == "graph" and model.n_states > MAX_GRAPH:
+        raise ParameterError(f"the model has {model.n_states} states; a graph is readable up to {MAX_GRAPH}. Use kind='curves'.")
+    answer = solve(model) if solution is None else solution
+    if policy is not None:
+        answer = _shown(model, answer, policy)
+    fig = KINDS[chosen](model, answer, evaluate(model, answer.policy).occupancy, axes=axes, title=title)
+    if path is not None:
+        save_figure(fig, path)
+    return fig
+
+
+def kind_of(model: CTMDP) -> str:
+    """Return the kind of picture that suits the model."""
+    if is_grid(model.states):
+        return "grid"
+    at = coordinates(model.states)
+    line = at is not None and at.shape[1] == 1 and model.name.partition(":")[0] not in ("random", "random-ties")
+    return "graph" if model.n_states <= (TINY if line else SMALL) else "curves"
+
+
+def save_figure(fig: Any, path: str | PathLike[str]) -> None:
+    """Write a figure to a .png, .svg or .pdf file."""
+    ending = str(path).rpartition(".")[2].lower()
+    if ending not in ("png", "svg", "pdf"):
+        raise ParameterError(f"the picture's file is {str(path)!r}; its name must end in .png, .svg or .pdf.")
+    fig.savefig(path, bbox_inches="tight", pad_inches=0.15)
+
+
+def _shown(model: CTMDP, answer: Any, policy: Any) -> Any:
+    """Return the solution with another policy in its place: its own gain and bias."""
+    from dataclasses import replace
+
+    from sojourn.solving.evaluate import evaluate
+
+    pairs = model.policy_pairs(policy)
+    value = evaluate(model, policy)
+    return replace(answer, policy=model.pair_action[pairs], gain=value.gain, bias=value.bias, gain_bounds=(value.gain, value.gain))
