@@ -8,6 +8,7 @@ from math import exp
 
 import numpy as np
 
+from sojourn.kernels.alias import jump, jump_reference
 from sojourn.kernels.counts import find_slot, find_slot_reference, keeps, keeps_reference
 from sojourn.kernels.jit import kernel
 
@@ -55,27 +56,6 @@ def holding_time(rng, law, mean, first, second):
     return mean * exp(rng.standard_exponential() / first) * second
 
 
-def jump_reference(rng, row_start, cumulative, guide, pair) -> int:
-    """Return the entry (index into `next_state`) of the jump: the first whose cumulative probability exceeds a uniform."""
-    begin, end = row_start[pair], row_start[pair + 1]
-    if end - begin == 1:
-        return int(begin)
-    return int(begin + np.searchsorted(cumulative[begin:end], rng.random(), side="right"))
-
-
-@kernel
-def jump(rng, row_start, cumulative, guide, pair):
-    begin = row_start[pair]
-    size = row_start[pair + 1] - begin
-    if size == 1:
-        return begin
-    u = rng.random()
-    entry = guide[begin + np.int64(u * size)]  # never beyond the answer: see simulation/world.py
-    while u >= cumulative[entry]:
-        entry += 1
-    return entry
-
-
 def walk_plan_reference(world, state, rng, plan, left, fold, max_epochs, max_time, clock, trace):
     """Walk one plan; return (state, epochs, ended, pair, entry), the last two of the last epoch (-1 if there was none).
 
@@ -91,7 +71,7 @@ def walk_plan_reference(world, state, rng, plan, left, fold, max_epochs, max_tim
         if left[pair] == 0:
             return state, epochs, True, last, entry
         tau = holding_time_reference(rng, world.law[pair], world.mean[pair], world.first[pair], world.second[pair])
-        entry = jump_reference(rng, world.row_start, world.cumulative, world.guide, pair)
+        entry = jump_reference(rng, world.row_start, world.cut, world.own, world.other, pair)
         reward = world.reward[pair] + world.transition_reward[entry]
         last, next_state = pair, int(world.next_state[entry])
         left[pair] -= 1
@@ -119,7 +99,7 @@ def walk_plan_reference(world, state, rng, plan, left, fold, max_epochs, max_tim
 def walk_plan(world, state, rng, plan, left, fold, max_epochs, max_time, clock, trace):
     epochs, last, entry = 0, -1, -1
     law, mean, first, second = world.law, world.mean, world.first, world.second
-    row_start, next_states, cumulative, guide = world.row_start, world.next_state, world.cumulative, world.guide
+    row_start, next_states, cut, own, other = world.row_start, world.next_state, world.cut, world.own, world.other
     visits, holding_sum, reward_sum, slot_of, scale = fold.visits, fold.holding_sum, fold.reward_sum, fold.slot_of, fold.scale
     randomized, tracing = len(plan.cumulative) > 0, len(trace.state) > 0
     time, extra, tau = clock[0], clock[1], clock[2]
@@ -136,7 +116,7 @@ def walk_plan(world, state, rng, plan, left, fold, max_epochs, max_time, clock, 
             ended = True
             break
         tau = holding_time(rng, law[pair], mean[pair], first[pair], second[pair])
-        entry = jump(rng, row_start, cumulative, guide, pair)
+        entry = jump(rng, row_start, cut, own, other, pair)
         reward = world.reward[pair] + world.transition_reward[entry]
         last, next_state = pair, next_states[entry]
         left[pair] -= 1

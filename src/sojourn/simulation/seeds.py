@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.learn.streams import restore_stream, stream_state
 
 WORLD_STREAM = 0  # a learner's own stream is 1
 
@@ -29,3 +30,31 @@ def world_stream(seed: Any) -> np.random.Generator:
     sequence = seed_sequence(seed)
     address = np.random.SeedSequence(sequence.entropy, spawn_key=(*sequence.spawn_key, WORLD_STREAM))
     return np.random.Generator(np.random.PCG64(address))
+
+
+class Stream:
+    """One PCG64 stream seen two ways, as a Generator or as its raw words; whichever was asked for last is up to date."""
+
+    def __init__(self, generator: np.random.Generator):
+        self._generator = generator
+        self._words: np.ndarray | None = None
+
+    @property
+    def generator(self) -> np.random.Generator:
+        if self._words is not None:
+            restore_stream(self._generator, self._words)
+            self._words = None
+        return self._generator
+
+    @property
+    def words(self) -> np.ndarray:
+        """The state as uint64 words; a kernel may advance them in place."""
+        if self._words is None:
+            self._words = stream_state(self._generator)
+        return self._words
+
+    def state(self) -> np.ndarray:
+        return self.words.copy()
+
+    def restore(self, words: Any) -> None:
+        self._words = np.array(words, dtype=np.uint64)

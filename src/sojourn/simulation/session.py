@@ -52,7 +52,8 @@ class Session:
     def __init__(self, learner: Any, state: int | str, knowledge: Knowledge | None = None):
         known = knowledge if knowledge is not None else getattr(learner, "knowledge", None)
         if not isinstance(known, Knowledge):
-            raise ParameterError(f"{type(learner).__name__} has knowledge {known!r}; pass knowledge=model.knowledge() to the session.")
+            raise ParameterError(f"{type(learner).__name__} has knowledge {known!r}; "
+                                 "pass knowledge=model.knowledge() to the session.")
         self.learner = learner
         self.knowledge = known
         self.state = _index(state, known.states, ParameterError, "state")

@@ -94,7 +94,8 @@ def _run(walk: Walk, points: list[Point], seconds: float, seed: Any, interrupted
     epochs, times, rewards, regret, completed, adjusted, pseudo = table
     return Run(
         epochs=epochs.astype(np.int64), times=times, rewards=rewards, regret=regret, completed_regret=completed,
-        adjusted_regret=adjusted, pseudo_regret=pseudo, visits=walk.model.table(walk.visits, fill=0), episodes=walk.log.episodes(walk.epoch, walk.visits),
+        adjusted_regret=adjusted, pseudo_regret=pseudo, visits=walk.model.table(walk.visits, fill=0),
+        episodes=walk.log.episodes(walk.epoch, walk.visits),
         gain=walk.yardstick.gain, bias=walk.yardstick.bias, start=walk.start, state=int(walk.position), seconds=seconds,
         model=walk.model, learner=walk.learner, seed=seed, interrupted=interrupted,
         trajectory=_trajectory(walk.recorded) if walk.record else None,

@@ -13,9 +13,10 @@ Learners come in three kinds (see `sojourn.learn.learner`):
   generator, first the holding time and then the jump:
 
       tau = holding_time(rng, world.law[pair], world.mean[pair], world.first[pair], world.second[pair])
-      entry = jump(rng, world.row_start, world.cumulative, world.guide, pair)      # both of sojourn.kernels.walk
+      entry = jump(rng, world.row_start, world.cut, world.own, world.other, pair)
 
-  and adds up: `visits[pair] += 1`; `clock[0] += tau`;
+
+  (of sojourn.kernels.walk and .alias) and adds up: `visits[pair] += 1`; `clock[0] += tau`;
   `clock[1] += world.running[pair] * tau + world.transition_reward[entry]`; `clock[2] = tau`; the next state is
   `world.next_state[entry]`; the reward to learn from is `world.reward[pair] + world.transition_reward[entry]`.
   If `len(trace.state) > 0` (at least max_epochs then), row i of the call goes to trace.state[i], .action, .holding_time,
@@ -31,16 +32,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sojourn.errors import ParameterError
-from sojourn.kernels.walk import walk_plan
+from sojourn.kernels.alias import jump
+from sojourn.kernels.fast_walk import packed_cells, walk_fast
+from sojourn.kernels.walk import EXPONENTIAL, holding_time, walk_plan
 from sojourn.learn.counts import Counts
 from sojourn.learn.learner import MAX_CHUNK, Episode, History, begin_episode
-from sojourn.learn.streams import restore_stream, stream, stream_state
+from sojourn.learn.streams import stream
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
 from sojourn.simulation.episodes import EpisodeLog
 from sojourn.simulation.policy import FixedPolicy, fitting_knowledge
 from sojourn.simulation.regret import Moment, yardstick
-from sojourn.simulation.seeds import world_stream
+from sojourn.simulation.seeds import Stream, world_stream
 from sojourn.simulation.world import World, world_of
 from sojourn.solving.solution import Solution
 
@@ -102,7 +105,7 @@ class Walk:
         self.world: World = world_of(model, holding_times)
         self.learner: Any = learner if is_learner(learner) else FixedPolicy(model, learner, seed)
         self.knowledge = fitting_knowledge(model, self.learner, knowledge)
-        self.rng = world_stream(seed)
+        self.stream = Stream(world_stream(seed))
         self.start = self.position = model.state(start)
         self.epoch = 0
         self.base = np.zeros(2)  # time and paid at the last multiple of BLOCK
@@ -117,6 +120,9 @@ class Walk:
         self._fold: Fold | None = None
         self._scratch: Counts | None = None
         self._trace = trace_of(0)
+        self._plain_world = not (self.world.law != EXPONENTIAL).any() and not self.world.transition_reward.any()
+        self._records = np.zeros(8 * model.n_states, dtype=np.int64)
+        self._cells = packed_cells(self.world.next_state, self.world.cut, self.world.own, self.world.other)
 
     # ---- where it stands ----------------------------------------------------------------------------------------
 
@@ -170,12 +176,18 @@ class Walk:
             room = min(room, PLAIN_CHUNK)
             if not len(self._trace.state):
                 self._trace = trace_of(PLAIN_CHUNK)
+        room = min(room, episode.epochs_left)
         fold = self._fold_into(counts)
-        before = fold.visits.copy()
-        self.position, epochs, ended, pair, entry = walk_plan(
-            self.world, self.position, self.rng, self._course(episode), episode.left, fold,
-            min(room, episode.epochs_left), limit, self.clock, self._trace)
-        self.visits += fold.visits - before
+        if self._plain_world and episode.cumulative is None and not (listening or self.record):
+            self.position, epochs, ended, pair, entry = walk_fast(
+                self.world, self.position, self.stream.words, episode.policy_pair, episode.left, self.visits, fold, room, limit,
+                self.clock, self._records, self._cells)
+        else:
+            before = fold.visits.copy()
+            self.position, epochs, ended, pair, entry = walk_plan(
+                self.world, self.position, self.stream.generator, self._course(episode), episode.left, fold, room, limit,
+                self.clock, self._trace)
+            self.visits += fold.visits - before
         episode.epochs += epochs
         episode.epochs_left -= epochs
         if counts is not None:
@@ -193,7 +205,7 @@ class Walk:
 
     def _course(self, episode: Episode) -> Course:
         if episode.cumulative is None:
-            return Course(episode.policy_pair, np.zeros((0, 0)), np.zeros((0, 0), dtype=np.int64), self.rng)
+            return Course(episode.policy_pair, np.zeros((0, 0)), np.zeros((0, 0), dtype=np.int64), self.stream.generator)
         if not hasattr(self.learner, "rng"):
             self.learner.rng = stream(0)
         return Course(episode.policy_pair, episode.cumulative, self.knowledge.pair_table.astype(np.int64), self.learner.rng)
@@ -219,7 +231,7 @@ class Walk:
         trace = trace_of(room) if self.record else trace_of(0)
         began = perf_counter()
         self.position, epochs, pair, entry = own_walk(
-            self.world, self.position, self.rng, room, limit, self.visits, self.clock, trace)
+            self.world, self.position, self.stream.generator, room, limit, self.visits, self.clock, trace)
         seconds = perf_counter() - began
         self._chunk = int(np.clip(self._chunk * CALL_SECONDS / max(seconds, 1e-9), self._chunk / 4, self._chunk * 2))
         self._chunk = min(max(self._chunk, 1), MAX_CHUNK)
@@ -228,12 +240,10 @@ class Walk:
             self.recorded.append(History(*(column[:epochs].copy() for column in trace)))
 
     def _act_once(self) -> None:
-        from sojourn.kernels.walk import holding_time, jump
-
         world = self.world
         pair = self.model.pair(self.position, int(self.learner.act(self.position)))
-        tau = float(holding_time(self.rng, world.law[pair], world.mean[pair], world.first[pair], world.second[pair]))
-        entry = int(jump(self.rng, world.row_start, world.cumulative, world.guide, pair))
+        tau = float(holding_time(self.stream.generator, world.law[pair], world.mean[pair], world.first[pair], world.second[pair]))
+        entry = int(jump(self.stream.generator, world.row_start, world.cut, world.own, world.other, pair))
         row = (self.position, world.pair_action[pair], tau, world.next_state[entry],
                world.reward[pair] + world.transition_reward[entry])
         self.visits[pair] += 1
@@ -270,7 +280,7 @@ class Walk:
         episode = getattr(self.learner, "episode", None)
         return {
             "epoch": self.epoch, "position": int(self.position), "base": self.base.copy(), "clock": self.clock.copy(),
-            "visits": self.visits.copy(), "last": np.array([self.last_pair, self.last_entry]), "rng": stream_state(self.rng),
+            "visits": self.visits.copy(), "last": np.array([self.last_pair, self.last_entry]), "rng": self.stream.state(),
             "learner": self.learner.state(), "episode": episode.state() if episode else {}, "log": self.log.state(),
         }
 
@@ -280,7 +290,7 @@ class Walk:
         self.base, self.clock = np.array(state["base"], dtype=float), np.array(state["clock"], dtype=float)
         self.visits = np.array(state["visits"], dtype=np.int64)
         self.last_pair, self.last_entry = (int(x) for x in state["last"])
-        restore_stream(self.rng, state["rng"])
+        self.stream.restore(state["rng"])
         self.learner.restore(state["learner"])
         if not hasattr(self.learner, "act"):
             self.learner.episode = Episode.restored(state["episode"], self.knowledge) if state["episode"] else None

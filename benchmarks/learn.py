@@ -1,0 +1,115 @@
+"""How much a learning step costs over its random numbers, measured side by side in one run.
+
+The yardstick is a numba loop that draws one uniform and one exponential from PCG64.  Every case runs CT-UCRL itself (plans,
+episodes, checkpoints) on its model and is timed against the yardstick in turns; the ratio of the best times is reported.
+"""
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from sojourn.errors import SojournError
+from sojourn.learn.ct_ucrl import CTUCRL
+from sojourn.model.ctmdp import CTMDP
+from sojourn.simulation.simulate import simulate
+from sojourn.simulation.walk import Walk
+from sojourn.solving.solve import solve
+from sojourn.zoo.catalogue import make
+
+ROUNDS, STEPS = 15, 2**20
+
+
+@numba.njit(nogil=True)
+def draws(rng: np.random.Generator, n: int) -> float:
+    total = 0.0
+    for _ in range(n):
+        total += rng.random()
+        total += rng.standard_exponential()
+    return total
+
+
+def birth_death(states: int, seed: int = 0) -> CTMDP:
+    """Two service speeds in each state; up or down by one."""
+    rng = np.random.default_rng(seed)
+    rows, rates = np.zeros((states, 2, states)), np.zeros((states, 2))
+    for s in range(states):
+        for a in range(2):
+            up, down = (0.9 if s < states - 1 else 0.0), ((1.0 + a) if s else 0.0)
+            rows[s, a, min(s + 1, states - 1)] += up
+            rows[s, a, max(s - 1, 0)] += down
+            rates[s, a] = up + down
+    return CTMDP.from_arrays(rows / rows.sum(axis=2, keepdims=True), rates, rng.random((states, 2)), rate_bounds=(0.9, 2.9),
+                             name=f"birth-death {states}")
+
+
+def random_model(states: int, actions: int, successors: int, seed: int = 0) -> CTMDP:
+    rng = np.random.default_rng(seed)
+    rows = np.zeros((states, actions, states))
+    for s in range(states):
+        for a in range(actions):
+            rows[s, a, rng.choice(states, successors, replace=False)] = rng.dirichlet(np.ones(successors))
+    return CTMDP.from_arrays(rows, rng.uniform(1, 5, (states, actions)), rng.random((states, actions)), rate_bounds=(1, 5),
+                             name=f"random {states} x {actions} x {successors}")
+
+
+def walker(model: CTMDP) -> Walk:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Walk(model, CTUCRL(model.knowledge(), delta=0.01), solution=_solution(model))
+
+
+def _solution(model: CTMDP) -> Any:
+    try:
+        return solve(model)
+    except SojournError as error:
+        return error.best  # type: ignore[attr-defined]
+
+
+def ratio(model: CTMDP) -> tuple[float, float, float]:
+    """Return (ratio, ns per learning step, ns of the yardstick), best of ROUNDS turns after a warm-up of 4 million steps."""
+    walk, rng = walker(model), np.random.Generator(np.random.PCG64(1))
+    walk.advance(4 * STEPS)
+    draws(rng, 10)
+    best = [np.inf, np.inf]
+    for _ in range(ROUNDS):
+        best[0] = min(best[0], seconds(lambda: draws(rng, STEPS)))
+        best[1] = min(best[1], seconds(lambda: walk.advance(walk.epoch + STEPS)))
+    return best[1] / best[0], best[1] / STEPS * 1e9, best[0] / STEPS * 1e9
+
+
+def seconds(task: Callable[[], object]) -> float:
+    began = time.process_time()
+    task()
+    return time.process_time() - began
+
+
+def replications(count: int = 50, decisions: int = 10**7) -> float:
+    """Return the CPU seconds of the two-state example, delta = 0.01, with its checkpoints and regrets."""
+    model = make("two-state")
+    solution, knowledge = solve(model), model.knowledge()
+
+    def all_of_them() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for seed in range(count):
+                simulate(model, CTUCRL(knowledge, delta=0.01), max_epochs=decisions, seed=seed, solution=solution)
+
+    return seconds(all_of_them)
+
+
+def main() -> None:
+    cases = [(make("two-state"), 1.2), (birth_death(20), 2.5), (birth_death(1000), 2.5), (random_model(1000, 4, 8), 4.0)]
+    print(f"{'CT-UCRL learning on':26s} {'ratio':>6s} {'at most':>8s} {'ns/step':>8s} {'draws':>6s}")
+    for model, target in cases:
+        found, step, base = ratio(model)
+        print(f"{model.name:26s} {found:6.2f} {target:8.1f} {step:8.2f} {base:6.2f}  {'ok' if found <= target else 'OVER'}", flush=True)
+    used = replications()
+    print(f"50 replications of 10^7 decisions, two-state, delta 0.01: {used:.2f} CPU seconds (at most 6)  {'ok' if used <= 6 else 'OVER'}")
+
+
+if __name__ == "__main__":
+    main()

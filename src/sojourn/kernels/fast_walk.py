@@ -1,0 +1,131 @@
+"""The walk of the common case at the speed of its random numbers: an action per state, exponential holding times.
+
+Twin of `walk_plan_reference` (kernels/walk.py), bit for bit.  What one epoch touches lies together: one cache line per state
+(a *record* of 8 words, floats and integers over the same memory) and half a line per cell of its row (4 words):
+
+    record  0 visits  1 visits at which the plan ends  2 holding_sum  3 reward_sum  4 first cell (x 4)  5 mean  6 reward  7 cells
+    cell    0 cut     1 next state of `own`, and of `other` in the high half        2 times `own`       3 times `other`
+
+Records are filled from the counts before the loop and written back after it; cells are kept between calls with counts at 0.
+Indices are unsigned, since numba turns a signed one round at 0, and bits come from kernels/pcg64.py, held in registers.
+"""
+
+import numpy as np
+
+from sojourn.kernels.counts import find_slot, keeps
+from sojourn.kernels.jit import kernel
+from sojourn.kernels.pcg64 import ONE, TOP, ZERO, exponential, next_word, wide_product
+
+TWO, THREE, FOUR, FIVE, SIX, SEVEN, HALF = (np.uint64(x) for x in (2, 3, 4, 5, 6, 7, 32))
+LOW_HALF = np.uint64(0xFFFFFFFF)
+
+
+@kernel
+def packed_cells(next_state, cut, own, other):
+    """Return the cells (4 words each) of a world, counts at 0."""
+    packed = np.zeros(4 * len(cut), dtype=np.int64)
+    for cell in range(len(cut)):
+        packed[4 * cell] = np.int64(cut[cell])
+        packed[4 * cell + 1] = next_state[own[cell]] | (next_state[other[cell]] << 32)
+    return packed
+
+
+@kernel
+def _fill(integers, floats, policy_pair, row_start, mean, reward, left, visits, holding_sum, reward_sum):
+    for state in range(len(policy_pair)):
+        pair, at = policy_pair[state], 8 * state
+        integers[at] = visits[pair]
+        integers[at + 1] = visits[pair] + left[pair]
+        floats[at + 2] = holding_sum[pair]
+        floats[at + 3] = reward_sum[pair]
+        integers[at + 4] = 4 * row_start[pair]
+        floats[at + 5] = mean[pair]
+        floats[at + 6] = reward[pair]
+        integers[at + 7] = row_start[pair + 1] - row_start[pair] - 1
+
+
+@kernel
+def _write_back(integers, floats, packed, policy_pair, row_start, own, other, left, total, visits, holding_sum, reward_sum,
+                slot_of, slot_count):
+    for state in range(len(policy_pair)):
+        pair, at = policy_pair[state], 8 * state
+        done = integers[at] - visits[pair]
+        if done == 0:
+            continue
+        visits[pair] += done
+        total[pair] += done
+        left[pair] -= done
+        holding_sum[pair] = floats[at + 2]
+        reward_sum[pair] = floats[at + 3]
+        for cell in range(row_start[pair], max(row_start[pair + 1] - 1, row_start[pair] + 1)):
+            if packed[4 * cell + 2] > 0:
+                slot_count[slot_of[own[cell]]] += packed[4 * cell + 2]
+                packed[4 * cell + 2] = 0
+            if packed[4 * cell + 3] > 0:
+                slot_count[slot_of[other[cell]]] += packed[4 * cell + 3]
+                packed[4 * cell + 3] = 0
+
+
+@kernel
+def _entry(cell, which, own, other):
+    if which == ONE:
+        return other[cell >> TWO]
+    return own[cell >> TWO]
+
+
+@kernel
+def walk_fast(world, state, words, policy_pair, left, total, fold, max_epochs, max_time, clock, integers, packed):
+    """Return (state, epochs, ended, pair, entry) as `walk_plan`; `total` (P,) also gets the visits of this call."""
+    row_start, own, other, next_state = world.row_start, world.own, world.other, world.next_state
+    running, scale, slot_of, slot_count = world.running, fold.scale, fold.slot_of, fold.slot_count
+    head, slot_state, slot_next, used = fold.head, fold.slot_state, fold.slot_next, fold.used
+    floats = integers.view(np.float64)
+    cuts = packed.view(np.uint64)
+    _fill(integers, floats, policy_pair, row_start, world.mean, world.reward, left, fold.visits, fold.holding_sum, fold.reward_sum)
+    pays = False
+    for pair in policy_pair:
+        pays = pays or running[pair] != 0.0
+    high, low, inc_high, inc_low = words[0], words[1], words[2], words[3]
+    time, extra, tau = clock[0], clock[1], clock[2]
+    here, was, cell, which = np.uint64(state), np.uint64(state), ZERO, ZERO
+    epochs, ended = 0, False
+    while epochs < max_epochs and time <= max_time:
+        at = here << THREE
+        visit = integers[at]
+        if visit == integers[at + ONE]:
+            ended = True
+            break
+        visit += 1
+        integers[at] = visit
+        high, low, tau = exponential(high, low, inc_high, inc_low)
+        tau *= floats[at + FIVE]
+        cell = np.uint64(integers[at + FOUR])
+        many = np.uint64(integers[at + SEVEN])
+        which = ZERO
+        if many > ZERO:
+            high, low, bits = next_word(high, low, inc_high, inc_low)
+            step, rest = wide_product(bits & TOP, many)
+            cell += step << TWO
+            which = np.uint64(rest >= cuts[cell])
+        if keeps(tau, visit, scale):
+            floats[at + TWO] += tau
+        floats[at + THREE] += floats[at + SIX]
+        times = packed[cell + TWO + which]
+        packed[cell + TWO + which] = times + 1
+        if times == 0:  # perhaps never seen before: slots are given out in the order of first sight
+            entry = _entry(cell, which, own, other)
+            if slot_of[entry] < 0:
+                slot_of[entry] = find_slot(policy_pair[here], next_state[entry], head, slot_state, slot_next, slot_count, used)
+        time += tau
+        if pays:
+            extra += running[policy_pair[here]] * tau
+        was = here
+        here = (cuts[cell + ONE] >> (which << FIVE)) & LOW_HALF
+        epochs += 1
+    words[0], words[1] = high, low
+    clock[0], clock[1], clock[2] = time, extra, tau
+    _write_back(integers, floats, packed, policy_pair, row_start, own, other, left, total, fold.visits, fold.holding_sum,
+                fold.reward_sum, slot_of, slot_count)
+    if epochs == 0:
+        return state, 0, ended, -1, -1
+    return np.int64(here), epochs, ended, policy_pair[was], _entry(cell, which, own, other)
