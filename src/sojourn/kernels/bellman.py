@@ -55,7 +55,7 @@ def bellman_step(pair_start: np.ndarray, row_start: np.ndarray, next_state: np.n
 def policy_sweeps_reference(row_start: np.ndarray, next_state: np.ndarray, probability: np.ndarray, rate: np.ndarray,
                             income: np.ndarray, uniform: float, pairs: np.ndarray, u: np.ndarray,
                             sweeps: int) -> tuple[np.ndarray, float, float]:
-    """Return u after `sweeps` (at least 1) steps of the policy `pairs`, 0 in state 0, with min and max of Λ (T_π u - u) of the last."""
+    """Return u after `sweeps` (at least 1) steps of the policy `pairs`, 0 in state 0; min and max of the last Λ (T_π u - u)."""
     for _ in range(sweeps):
         value = np.empty(len(u))
         for s, k in enumerate(pairs):

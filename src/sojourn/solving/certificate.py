@@ -26,7 +26,8 @@ def gain_bounds(model: CTMDP, u: np.ndarray, rate: float | None = None) -> tuple
         raise ParameterError(f"rate is {rate:g}; uniformization needs at least the largest rate, {model.rate.max():g}.")
     u = real_array("u", u, (model.n_states,))
     if not np.isfinite(u).all():
-        raise ModelError(f"u[{int(np.flatnonzero(~np.isfinite(u))[0])}] is not finite ({u[~np.isfinite(u)][0]}); give finite values.")
+        s = int(np.flatnonzero(~np.isfinite(u))[0])
+        raise ModelError(f"u[{s}] is {u[s]}; every value must be finite. Correct the entry.")
     value, error = generator_step(model, u)
     start = model.pair_start[:-1]
     low = np.maximum.reduceat(value - error, start).min()

@@ -45,15 +45,13 @@ def evaluate(model: CTMDP, policy: Sequence[int | str] | Mapping[str, str] | np.
 
 def policy_chain(model: CTMDP, policy: Any) -> Chain:
     """Return the embedded chain of a policy given in any of its forms."""
-    table = policy if isinstance(policy, np.ndarray) else None
-    if table is None and not isinstance(policy, (Mapping, str)) and len(policy) and isinstance(policy[0], (list, tuple, np.ndarray)):
-        table = real_array("policy", policy)
-    if table is None or table.ndim != 2:
-        return chain_of(model, model.policy_pairs(policy))
-    return mixed_chain(model, policy_weights(model, table))
+    rows = not isinstance(policy, (Mapping, str)) and len(policy) > 0 and isinstance(policy[0], (list, tuple, np.ndarray))
+    if rows:
+        return mixed_chain(model, policy_weights(model, policy))
+    return chain_of(model, model.policy_pairs(policy))
 
 
-def policy_weights(model: CTMDP, table: np.ndarray) -> np.ndarray:
+def policy_weights(model: CTMDP, table: Any) -> np.ndarray:
     """Return the probability of each pair under an (S, A) table whose rows sum to 1."""
     table = real_array("policy", table, (model.n_states, model.n_actions))
     bad = ~((table >= 0) & (table <= 1 + 1e-9)) | (~model.admissible & (table != 0))
@@ -64,7 +62,8 @@ def policy_weights(model: CTMDP, table: np.ndarray) -> np.ndarray:
     total = table.sum(axis=1)
     off = np.flatnonzero(np.abs(total - 1) > 1e-9)
     if off.size:
-        raise ModelError(f"policy[{model.states[off[0]]}] sums to {total[off[0]]:.12g}; the probabilities of a state must sum to 1.")
+        s = int(off[0])
+        raise ModelError(f"policy[{model.states[s]}] sums to {total[s]:.12g}; the probabilities of a state must sum to 1.")
     return (table / total[:, None])[model.pair_state, model.pair_action]
 
 

@@ -24,7 +24,7 @@ def best_frequencies(model: CTMDP) -> tuple[np.ndarray, float, int]:
     time = csr_matrix(1.0 / model.rate)
     answer = linprog(-visit_reward(model) / size, A_eq=vstack([out - model.matrix.T, time]).tocsr(),
                      b_eq=np.concatenate([np.zeros(model.n_states), [1.0]]), bounds=(0, None), method="highs")
-    if answer.x is None:
+    if answer.x is None or answer.fun is None:
         raise ToleranceError(f"the linear programme ended without an answer, status {answer.status} ({answer.message}). "
                              "Use method='policy-iteration'.")
     return answer.x, -float(answer.fun) * size, int(answer.nit)

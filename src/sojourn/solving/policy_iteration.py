@@ -14,19 +14,15 @@ from sojourn.solving.chain import gain_and_bias
 from sojourn.solving.optimality import improved
 from sojourn.solving.structure import one_class
 
-LIMIT = 10_000
-
 
 def improve_until_optimal(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, float, np.ndarray, int]:
     """Return (optimal pair per state, gain, bias with 0 in state 0, evaluations), starting from `pairs`."""
-    seen: set[bytes] = set()
-    for count in range(1, LIMIT + 1):
+    seen: set[int] = set()
+    while True:
         pairs, chain, recurrent = one_class(model, pairs)
         gain, bias, _ = gain_and_bias(chain, recurrent)
-        seen.add(pairs.tobytes() if len(pairs) < 5000 else hash(pairs.tobytes()).to_bytes(8, "big", signed=True))
+        seen.add(hash(pairs.tobytes()))
         better = improved(model, pairs, gain, bias)
-        key = better.tobytes() if len(pairs) < 5000 else hash(better.tobytes()).to_bytes(8, "big", signed=True)
-        if key in seen:  # nothing improves, or only rounding errors do
-            break
+        if hash(better.tobytes()) in seen:  # nothing improves, or only rounding errors do
+            return pairs, gain, bias, len(seen)
         pairs = better
-    return pairs, gain, bias, count

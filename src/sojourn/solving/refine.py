@@ -13,7 +13,8 @@ from sojourn.solving.structure import one_class, restricted
 ROUNDS = 50
 
 
-def refined(model: CTMDP, pairs: np.ndarray, accuracy: float) -> tuple[float, np.ndarray, tuple[float, float], np.ndarray, np.ndarray]:
+def refined(model: CTMDP, pairs: np.ndarray,
+            accuracy: float) -> tuple[float, np.ndarray, tuple[float, float], np.ndarray, np.ndarray]:
     """Return (gain, bias, gain bounds, advantages per pair, their errors), computed with about 32 digits.
 
     `pairs` is an optimal or nearly optimal policy; pairs that would still add more than `accuracy` to the gain are taken.

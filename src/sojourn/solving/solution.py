@@ -48,4 +48,5 @@ class Solution:
                        for (s, a), h in zip(labels, self.bias))
         more = f"<p>and {self.model.n_states - SHOWN} more states</p>" if self.model.n_states > SHOWN else ""
         return (f"<div><b>gain {self.gain:.12g}</b> per unit time, proved in [{lo:.15g}, {hi:.15g}] ({escape(self.method)}, "
-                f"{self.iterations} iterations)<table><tr><th>state</th><th>action</th><th>bias</th></tr>{body}</table>{more}</div>")
+                f"{self.iterations} iterations)<table><tr><th>state</th><th>action</th><th>bias</th></tr>{body}"
+                f"</table>{more}</div>")

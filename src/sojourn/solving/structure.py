@@ -26,7 +26,8 @@ def one_class(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, Chain, np.nd
     if repaired is None:
         raise AssumptionError(
             f"the optimal gain depends on the state: a policy earns {gains[best]:.9g} per unit time in "
-            f"{_names(model, classes[best])}, which cannot be reached for sure from every state. Solve the parts as models of their own."
+            f"{_names(model, classes[best])}, which cannot be reached for sure from every state. "
+            "Solve the parts as models of their own."
         )
     chain = chain_of(model, repaired)
     return repaired, chain, chain.classes()[0]
@@ -45,11 +46,10 @@ def lead_to(model: CTMDP, pairs: np.ndarray, goal: np.ndarray, traps: list[np.nd
 
 
 def _can_reach(chain: Chain, target: np.ndarray) -> np.ndarray:
+    from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import breadth_first_order
 
     n = chain.n_states
-    from scipy.sparse import csr_matrix
-
     goal = np.flatnonzero(target)
     back = chain.matrix.tocoo()
     rows, columns = np.concatenate([back.col, np.full(len(goal), n)]), np.concatenate([back.row, goal])
