@@ -90,7 +90,7 @@ def _arrows(ax: Any, model: Any, policy: np.ndarray, place: np.ndarray, flat: bo
             continue
         bend = 0.22 if (j, s) in edges else 0.0
         ax.add_patch(FancyArrowPatch(
-            place[s], place[j], connectionstyle=f"arc3,rad={bend}", arrowstyle="-|>", mutation_scale=13, color=color,
+            _point(place[s]), _point(place[j]), connectionstyle=f"arc3,rad={bend}", arrowstyle="-|>", mutation_scale=13, color=color,
             linewidth=width, patchA=circles[s], patchB=circles[j], shrinkA=1, shrinkB=2, zorder=2 if mine else 1))
         if mine:
             along = place[j] - place[s]
@@ -103,7 +103,7 @@ def _loop(ax: Any, at: np.ndarray, out: np.ndarray, color: str, width: float, mi
 
     side = np.array([-out[1], out[0]]) * 0.24
     ax.add_patch(FancyArrowPatch(
-        at + out * 0.53 + side, at + out * 0.53 - side, connectionstyle="arc3,rad=-1.5", arrowstyle="-|>", mutation_scale=11,
+        _point(at + out * 0.53 + side), _point(at + out * 0.53 - side), connectionstyle="arc3,rad=-1.5", arrowstyle="-|>", mutation_scale=11,
         color=color, linewidth=width, zorder=2 if mine else 1))
     if mine:
         _number(ax, at + out * 0.9, mine)
@@ -112,6 +112,10 @@ def _loop(ax: Any, at: np.ndarray, out: np.ndarray, color: str, width: float, mi
 def _number(ax: Any, at: np.ndarray, value: float) -> None:
     ax.text(at[0], at[1], f"{value:.3g}", ha="center", va="center", fontsize=9.5, color=INK, zorder=5,
             bbox={"boxstyle": "round,pad=0.18", "facecolor": "white", "edgecolor": "none", "alpha": 0.92})
+
+
+def _point(at: np.ndarray) -> tuple[float, float]:
+    return float(at[0]), float(at[1])
 
 
 def _unit(vector: np.ndarray) -> np.ndarray:
@@ -128,7 +132,7 @@ def _circles(ax: Any, model: Any, policy: np.ndarray, occupancy: np.ndarray, pla
     circles = []
     for s in range(model.n_states):
         shade = to_hex(colormaps["Blues"](0.08 + 0.75 * occupancy[s] / top))
-        spot = (float(place[s, 0]), float(place[s, 1]))
+        spot = _point(place[s])
         circles.append(Circle(spot, RADIUS, facecolor=shade, edgecolor=INK, linewidth=1.6, zorder=3))
         ax.add_patch(circles[-1])
         action, ink = model.actions[policy[s]], text_on(shade)

@@ -45,7 +45,8 @@ def plot_path(run: Any, title: str | None = None, path: str | PathLike[str] | No
     _state(above, model, walked, ends, gaps)
     _regret(below, ends, run.gain * ends - earned, np.cumsum(gaps))
     wrong = float(np.mean(gaps > 1e-9))
-    words = f"{len(walked):,} decisions, {wrong:.0%} of them not optimal  ·  learner {type(run.learner).__name__}  ·  optimal gain {run.gain:.5g}"
+    words = "  ·  ".join((f"{len(walked):,} decisions, {wrong:.0%} of them not optimal", f"walked by {type(run.learner).__name__}",
+                          f"optimal gain {run.gain:.5g}"))
     fig.text(0.01, -0.02, words, ha="left", va="top", fontsize=9.5, color=SOFT)
     if path is not None:
         save_figure(fig, path)
@@ -72,9 +73,10 @@ def _state(ax: Any, model: Any, walked: Any, ends: np.ndarray, gaps: np.ndarray)
     names = axis_names(model, values.shape[1])
     begins = np.concatenate([[0.0], ends[:-1]])
     shown = slice(0, MOST)
+    edges = np.concatenate([begins[shown], ends[shown][-1:]])
     for column, color, style in zip(range(min(2, values.shape[1])), (DARK, MIDDLE), ("-", (0, (2.5, 1.2)))):
-        ax.stairs(values[walked.state[shown], column], np.concatenate([begins[shown], ends[shown][-1:]]), baseline=None, color=color,
-                  linewidth=1.4, linestyle=style, label=names[column])
+        ax.stairs(values[walked.state[shown], column], edges, baseline=None, color=color, linewidth=1.4, linestyle=style,
+                  label=names[column])
     wrong = np.flatnonzero(gaps[shown] > 0)
     ax.hlines(values[walked.state[wrong], 0], begins[wrong], ends[wrong], color=WARM, linewidth=3.2, zorder=3,
               label="after a decision that was not optimal")
@@ -82,7 +84,8 @@ def _state(ax: Any, model: Any, walked: Any, ends: np.ndarray, gaps: np.ndarray)
     if at is None and model.n_states <= FEW:
         ax.set_yticks(range(model.n_states), model.states)
     ax.set_ylabel("state" if several or at is None else names[0], fontsize=10.5, color=INK)
-    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=9.5, labelcolor=SOFT, borderaxespad=0.2)
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=9.5, labelcolor=SOFT,
+              borderaxespad=0.2)
 
 
 def _regret(ax: Any, ends: np.ndarray, regret: np.ndarray, pseudo: np.ndarray) -> None:

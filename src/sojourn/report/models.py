@@ -31,6 +31,8 @@ def plot_model(model: CTMDP, kind: str = "auto", solution: Any = None, policy: A
 
     if kind not in ("auto", *KINDS):
         raise ParameterError(unknown_name("kind of picture", kind, ("auto", *KINDS)))
+    if path is not None:
+        check_picture_name(path)
     chosen = kind_of(model) if kind == "auto" else kind
     if chosen == "grid" and not is_grid(model.states):
         raise ParameterError(f"state labels like {model.states[0]!r} are no points of a plane; `grid` needs labels like '(3, 5)'. "
@@ -57,10 +59,14 @@ def kind_of(model: CTMDP) -> str:
 
 def save_figure(fig: Any, path: str | PathLike[str]) -> None:
     """Write a figure to a .png, .svg or .pdf file."""
-    ending = str(path).rpartition(".")[2].lower()
-    if ending not in ("png", "svg", "pdf"):
-        raise ParameterError(f"the picture's file is {str(path)!r}; its name must end in .png, .svg or .pdf.")
+    check_picture_name(path)
     fig.savefig(path, bbox_inches="tight", pad_inches=0.15)
+
+
+def check_picture_name(path: str | PathLike[str]) -> None:
+    """Raise unless the file's name ends in .png, .svg or .pdf."""
+    if str(path).rpartition(".")[2].lower() not in ("png", "svg", "pdf"):
+        raise ParameterError(f"the picture's file is {str(path)!r}; its name must end in .png, .svg or .pdf.")
 
 
 def _shown(model: CTMDP, answer: Any, policy: Any) -> Any:
