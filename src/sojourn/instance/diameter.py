@@ -1,0 +1,271 @@
+"""The diameter: the longest of the shortest expected times between two states, with a proof.   Paper: eq:diameter
+
+Every policy's hitting times bound the shortest ones from above, so most targets are ruled out by a few policies evaluated
+for all targets at once (and by going through a state already solved); the targets that remain are solved exactly, the most
+promising first.  The interval rests on residuals alone, not on how the values were found.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sojourn.instance.first_passage import Passage
+from sojourn.model.ctmdp import CTMDP
+
+EXACT_STATES = 3000  # up to here all pairs of states are compared; above, the diameter is bracketed
+SLACK = 1e-10
+
+
+@dataclass(frozen=True)
+class Diameter:
+    """D(M) in units of time, the pair (from, to) that attains it (state indices), and an interval that holds for certain."""
+
+    value: float
+    pair: tuple[int, int]
+    bounds: tuple[float, float]
+    exact: bool
+    solved: int
+    seconds: float
+
+    def __float__(self) -> float:
+        return self.value
+
+
+def diameter(model: CTMDP, tolerance: float = SLACK) -> Diameter:
+    """Return max over (s, t) of min over policies of E[time from s to t], in units of time.   Paper: eq:diameter
+
+    `exact` says whether all targets were compared, to `tolerance` (relative) and rounding, which is so up to 3,000 states;
+    for larger models `value` is attained by `pair` and `bounds` still hold, but are wide.  Infinite, with the pair, if
+    some state cannot be reached from another.
+
+    >>> float(diameter(CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[3.0, 5], [2, 7]])))
+    0.2
+    """
+    began = clock.perf_counter()
+    if model.n_states == 1:
+        return Diameter(0.0, (0, 0), (0.0, 0.0), True, 0, clock.perf_counter() - began)
+    passage = Passage(model.matrix, model.pair_state, 1.0 / model.rate)
+    lost = unreachable(passage)
+    if lost is not None:
+        return Diameter(float("inf"), lost, (float("inf"), float("inf")), True, 0, clock.perf_counter() - began)
+    search = _Search(passage) if model.n_states <= EXACT_STATES else _Bracket(passage)
+    search.run(tolerance)
+    return Diameter(search.value, search.pair, search.bounds(), search.exact, len(search.solved), clock.perf_counter() - began)
+
+
+def unreachable(passage: Passage) -> tuple[int, int] | None:
+    """Return (s, t) such that t cannot be reached from s, or None if the model is communicating."""
+    from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+    graph = passage._backward()
+    if connected_components(graph, connection="strong")[0] == 1:
+        return None
+    for t in range(passage.n_states):
+        seen = np.zeros(passage.n_states, dtype=bool)
+        seen[breadth_first_order(graph, t, return_predecessors=False)] = True
+        if not seen.all():
+            return int(np.flatnonzero(~seen)[0]), t
+    return None
+
+
+class _Search:
+    """Upper bounds U[s, t] for all pairs of states; targets are solved until none can beat the best found."""
+
+    exact = True
+
+    def __init__(self, passage: Passage):
+        self.passage, n = passage, passage.n_states
+        self.upper = np.full((n, n), np.inf)
+        np.fill_diagonal(self.upper, 0.0)
+        self.shape = np.full((n, n), np.inf)
+        self.value, self.pair, self.low = 0.0, (0, 0), 0.0
+        self.solved: dict[int, np.ndarray] = {}
+        self.one_cost, self.everywhere, self.sweeping = 0.0, True, True
+
+    def run(self, tolerance: float) -> None:
+        self.goal = 1 + tolerance
+        share = self.solved_share(None)
+        self._bound_by((share @ self.passage.matrix).tocsr(), share @ self.passage.cost)
+        worst = self.upper.max(axis=0)
+        target = int(np.argmax(np.where(np.isfinite(worst), worst, 0.0)))
+        while True:
+            self._solve(target)
+            rest = self._rest()
+            if rest.size and self.everywhere:
+                self.everywhere = self._worth(rest, lambda: self._evaluate_everywhere(target))
+                rest = self._rest()
+            while rest.size and self.sweeping:
+                self.sweeping = self._worth(rest, lambda: self._sweep(self._rest()))
+                rest = self._rest()
+            if not rest.size:
+                return
+            target = self._next(rest, target)
+            self.sweeping = self.sweeping or len(self.solved) % 16 == 0
+
+    def _rest(self) -> np.ndarray:
+        """Return the targets that may still beat the best found."""
+        worst = self.upper.max(axis=0)
+        worst[list(self.solved)] = 0.0
+        return np.flatnonzero(worst > self.value * self.goal)
+
+    def _worth(self, before: np.ndarray, action: Callable[[], None]) -> bool:
+        """Run something that rules out targets; return whether that was faster than solving them one by one."""
+        began = clock.perf_counter()
+        action()
+        ruled_out = len(before) - len(self._rest())
+        return ruled_out * self.one_cost > clock.perf_counter() - began
+
+    def _next(self, rest: np.ndarray, last: int) -> int:
+        """Return the target with the largest bound; among unbounded ones the farthest from the last target."""
+        worst = self.upper[:, rest].max(axis=0)
+        if np.isfinite(worst).all():
+            return int(rest[np.argmax(worst)])
+        unbounded = rest[np.isinf(worst)]
+        return int(unbounded[np.argmax(self.upper[unbounded, last])])
+
+    def _solve(self, target: int) -> None:
+        began = clock.perf_counter()
+        value, choice = self.passage.solve(target, self._start(target))
+        self.solved[target] = choice
+        self.upper[:, target] = value
+        np.minimum(self.upper, value[:, None] + self.upper[target][None, :], out=self.upper)
+        s = int(np.argmax(value))
+        if value[s] > self.value:
+            self.value, self.pair = float(value[s]), (s, target)
+            self.low = self.value / (1 + float(self.passage.excess_below(value[:, None], np.array([target]))[0]))
+        self.one_cost = clock.perf_counter() - began
+
+    def _start(self, target: int) -> np.ndarray:
+        column = self.upper[:, target]
+        if not np.isfinite(column).all():
+            return self.passage.toward(target)
+        return self.passage.first_least(self.passage.ahead(column))  # greedy in such an upper bound reaches the target
+
+    def _evaluate_everywhere(self, target: int) -> None:
+        """Let the policy that is best for one target, mixed with a little of everything, bound all the targets."""
+        share = self.solved_share(target)
+        chain = (share @ self.passage.matrix).tocsr()
+        self._bound_by(chain, share @ self.passage.cost)
+
+    def _bound_by(self, chain: Any, cost: np.ndarray) -> None:
+        found = self.passage.to_all(chain, cost)
+        for part in _blocks(np.flatnonzero(np.isfinite(found[0]))):
+            block = found[:, part]
+            np.fmin(self.upper[:, part], _raised(block, self.passage.excess_above(block, part), part), out=block)
+            self.upper[:, part] = block
+
+    def solved_share(self, target: int | None, little: float = 0.05) -> Any:
+        """Return the (S, choices) matrix of a policy: uniform, or mostly the best one to a solved target."""
+        from scipy.sparse import csr_matrix
+
+        passage = self.passage
+        weight = np.repeat(1.0 / passage.length, passage.length)
+        if target is not None:
+            weight *= little
+            weight[self.solved[target]] += 1 - little
+        return csr_matrix((weight, (passage.state, np.arange(len(weight)))), shape=(passage.n_states, len(weight)))
+
+    def _sweep(self, columns: np.ndarray, sweeps: int = 8) -> None:
+        """Improve the shape of some columns by Bellman steps, each scaled so that its residual has mean zero.
+
+        A column whose residual is at most δ times the cost becomes an upper bound when divided by 1 - δ.
+        """
+        cost = self.passage.cost.mean()
+        for part in _blocks(columns[np.isfinite(self.upper[:, columns]).all(axis=0)]):
+            started = np.isfinite(self.shape[0, part])
+            block = np.where(started, self.shape[:, part], self.upper[:, part])
+            for _ in range(sweeps):
+                after = self.passage.sweep(block, part)
+                block = after * np.clip(1 + (after - block).mean(axis=0) / cost, 0.5, 2.0)
+            self.shape[:, part] = block
+            off = self.passage.excess_above(block, part)
+            self.upper[:, part] = np.minimum(self.upper[:, part], _raised(block, off, part))
+
+    def bounds(self) -> tuple[float, float]:
+        """Return the proved interval: the best target from below, every column of U from above."""
+        high = 0.0
+        for part in _blocks(np.arange(self.passage.n_states)):
+            block = self.upper[:, part]
+            high = max(high, float(_raised(block, self.passage.excess_above(block, part), part).max()))
+        return self.low, high
+
+
+class _Bracket:
+    """For large models: blocks of targets by Bellman steps alone where they converge, a few targets solved exactly elsewhere.
+
+    No array of S x S is held.  The interval is proved as in `_Search`, column by column; its upper end is infinite if some
+    column did not converge.
+    """
+
+    exact = False
+    TARGETS, SWEEPS = 6, 320
+
+    def __init__(self, passage: Passage):
+        self.passage = passage
+        self.value, self.pair, self.low, self.high = 0.0, (0, 0), 0.0, 0.0
+        self.solved: dict[int, np.ndarray] = {}
+
+    def run(self, tolerance: float) -> None:
+        for part in _blocks(np.arange(self.passage.n_states)):
+            if not self._converge(part, max(tolerance, 1e-9)):
+                self.high = float("inf")
+                self._sample()
+                return
+        self.exact = self.high <= self.low * (1 + 1e-6)
+
+    def _converge(self, part: np.ndarray, tolerance: float) -> bool:
+        """Sweep one block until each column is known or ruled out; return False if it does not get there."""
+        cost = self.passage.cost.mean()
+        block = np.full((self.passage.n_states, len(part)), cost * self.passage.n_states)
+        block[part, np.arange(len(part))] = 0.0
+        for step in range(1, self.SWEEPS + 1):
+            after = self.passage.sweep(block, part)
+            block = after * np.clip(1 + (after - block).mean(axis=0) / cost, 0.5, 2.0)
+            if step % 8:
+                continue
+            top = block.max(axis=0)
+            high = _raised(block, self.passage.excess_above(block, part), part).max(axis=0)
+            low = top / (1 + self.passage.excess_below(block, part))
+            t = int(np.argmax(low))
+            if low[t] > self.low:
+                self.low, self.value, self.pair = float(low[t]), float(top[t]), (int(np.argmax(block[:, t])), int(part[t]))
+            done = (high <= self.low) | (high <= low * (1 + tolerance))
+            self.high = max(self.high, float(high[done].max(initial=0.0)))
+            part, block = part[~done], np.ascontiguousarray(block[:, ~done])
+            if not part.size:
+                return True
+        return False
+
+    def _sample(self) -> None:
+        """Solve a few targets exactly: each next one is the state farthest from the last target."""
+        target = 0
+        for _ in range(self.TARGETS):
+            value, choice = self.passage.solve(target, self.passage.toward(target))
+            self.solved[target] = choice
+            s = int(np.argmax(value))
+            if value[s] > self.value or not self.low:
+                self.value, self.pair = float(value[s]), (s, target)
+                self.low = self.value / (1 + float(self.passage.excess_below(value[:, None], np.array([target]))[0]))
+            if s in self.solved:
+                return
+            target = s
+
+    def bounds(self) -> tuple[float, float]:
+        return self.low, max(self.high, self.value)
+
+
+def _blocks(columns: np.ndarray) -> list[np.ndarray]:
+    return np.array_split(columns, max(1, len(columns) // 256)) if len(columns) else []
+
+
+def _raised(block: np.ndarray, off: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return the upper bounds that columns with residuals δ prove: block/(1 - δ), infinite where δ >= 1."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        raised = np.where(off < 1, block / (1 - off), np.inf)
+    raised[target, np.arange(len(target))] = 0.0
+    return raised

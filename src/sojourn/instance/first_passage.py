@@ -1,0 +1,167 @@
+"""Expected cost of reaching a state: for one policy and all targets at once, or the best policy for one target.
+
+A target t is reached at cost V(t) = 0; elsewhere V(s) = cost + Σ p(j) V(j) with the least (or the largest) right-hand side
+over the choices of s.  All costs are positive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ToleranceError
+from sojourn.kernels.first_passage import passage_excess, passage_shortfall, passage_sweep
+
+EPSILON = float(np.finfo(float).eps)
+DENSE_FILL = 0.1  # above this share of non-zeros in the factors a dense factorization is faster
+
+
+class Passage:
+    """Choices (rows of `matrix`, grouped by `state`) with their positive `cost`; the least cost to a target, or the largest."""
+
+    def __init__(self, matrix: Any, state: np.ndarray, cost: np.ndarray, largest: bool = False):
+        self.matrix, self.state, self.cost, self.sign = matrix.tocsr(), state, cost, -1.0 if largest else 1.0
+        self.n_states = matrix.shape[1]
+        self.start = np.searchsorted(state, np.arange(self.n_states))
+        self.length = np.diff(np.append(self.start, len(state)))
+        self._dense: bool | None = None if self.n_states > 300 else True
+
+    # ---- one policy ------------------------------------------------------------------------------------------------
+
+    def to_target(self, chain: Any, cost: np.ndarray, target: int) -> np.ndarray:
+        """Return the expected cost of reaching `target` from each state on a chain (CSR), refined once."""
+        from scipy.sparse import csc_matrix, identity
+
+        keep = np.flatnonzero(np.arange(self.n_states) != target)
+        value = np.zeros(self.n_states)
+        if not keep.size:
+            return value
+        inner = chain[keep][:, keep]
+        solve = self._factor(csc_matrix(identity(len(keep), format="csr") - inner))
+        x = solve(cost[keep])
+        x += solve(cost[keep] - (x - inner @ x))
+        value[keep] = x
+        return value
+
+    def _factor(self, system: Any) -> Any:
+        from scipy.linalg import lu_factor, lu_solve
+        from scipy.sparse.linalg import splu
+
+        if not self._dense:
+            # a diagonally dominant M-matrix: pivots on the diagonal are stable and keep the fill of the ordering
+            lu = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+            if self._dense is None:
+                self._dense = lu.L.nnz + lu.U.nnz > DENSE_FILL * system.shape[0] ** 2 and self.n_states <= 5000
+            return lu.solve
+        factors = lu_factor(system.toarray(), check_finite=False)
+        return lambda right: lu_solve(factors, right, check_finite=False)
+
+    def to_all(self, chain: Any, cost: np.ndarray) -> np.ndarray:
+        """Return H[s, t], the expected cost of reaching t from s on an irreducible chain, for all t by one inverse.
+
+        Columns whose rounding errors may exceed 1e-9 of the least entry off the diagonal are filled with NaN.
+        """
+        n = self.n_states
+        dense = np.eye(n) - chain.toarray()
+        reference, law = 0, np.zeros(n)
+        for _ in range(2):
+            system = dense.copy()
+            system[reference, reference] += 1.0
+            inverse = np.linalg.inv(system)  # visits before the chain, at `reference`, decides to stop
+            law = np.maximum(inverse[reference], 0.0)
+            law /= law.sum()
+            if law[reference] >= 0.1 * law.max():
+                break
+            reference = int(np.argmax(law))
+        total = inverse @ cost
+        with np.errstate(all="ignore"):
+            cycle = (law @ cost) / law
+            own = np.diag(inverse)
+            hits = total[:, None] - total[None, :] + cycle[None, :] * (own[None, :] - inverse)
+            np.fill_diagonal(hits, np.inf)
+            error = 64 * EPSILON * (np.abs(total).max() + cycle * own)
+            hits[:, ~(error <= 1e-9 * hits.min(axis=0))] = np.nan
+        np.fill_diagonal(hits, 0.0)
+        return hits
+
+    # ---- the best policy -------------------------------------------------------------------------------------------
+
+    def ahead(self, value: np.ndarray) -> np.ndarray:
+        """Return cost + Σ p V of every choice."""
+        return self.cost + self.matrix @ value
+
+    def chosen(self, ahead: np.ndarray, current: np.ndarray) -> np.ndarray:
+        """Return the best choice of each state, the current one unless another is better beyond rounding."""
+        signed = self.sign * ahead
+        candidate = self.first_least(signed)
+        better = signed[candidate] < signed[current] - 1e-13 * np.abs(signed[current])
+        return np.where(better, candidate, current)
+
+    def solve(self, target: int, choice: np.ndarray, limit: int = 1000) -> tuple[np.ndarray, np.ndarray]:
+        """Return (V, choice per state) of the best policy to `target`, by policy iteration from a policy that gets there."""
+        for _ in range(limit):
+            value = self.to_target(self.matrix[choice], self.cost[choice], target)
+            better = self.chosen(self.ahead(value), choice)
+            better[target] = choice[target]
+            if np.array_equal(better, choice):
+                return value, choice
+            choice = better
+        raise ToleranceError(f"policy iteration towards state {target} did not settle in {limit} steps; the model is too ill-conditioned.",
+                             best=value)
+
+    def toward(self, target: int) -> np.ndarray:
+        """Return a policy that reaches `target`: each state takes the choice that comes nearer at the least cost per success.
+
+        Nearer is meant in jumps.  States that cannot reach the target keep their first choice.
+        """
+        from scipy.sparse.csgraph import breadth_first_order
+
+        n = self.n_states
+        back = self._backward()
+        order, before = breadth_first_order(back, target)
+        depth = np.full(n, n + 1)
+        depth[target] = 0
+        for s in order[1:]:
+            depth[s] = depth[before[s]] + 1
+        nearer = depth[self.matrix.indices] < np.repeat(depth[self.state], np.diff(self.matrix.indptr))
+        success = np.add.reduceat(np.where(nearer, self.matrix.data, 0.0), self.matrix.indptr[:-1])
+        with np.errstate(divide="ignore"):
+            price = np.where(success > 0, self.cost / success, np.inf)
+        return self.first_least(price)
+
+    def first_least(self, values: np.ndarray) -> np.ndarray:
+        """Return for each state its first choice with the least value."""
+        top = np.minimum.reduceat(values, self.start)
+        first = np.where(values <= np.repeat(top, self.length), np.arange(len(values)), len(values))
+        return np.minimum.reduceat(first, self.start)
+
+    def _backward(self) -> Any:
+        from scipy.sparse import csr_matrix
+
+        if not hasattr(self, "_graph"):
+            tail = np.repeat(self.state, np.diff(self.matrix.indptr))
+            self._graph = csr_matrix((np.ones(len(tail)), (self.matrix.indices, tail)), shape=(self.n_states, self.n_states))
+        return self._graph
+
+    # ---- proofs ----------------------------------------------------------------------------------------------------
+
+    def excess_above(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Return δ per column with true V <= value/(1 - δ): some choice costs at most (1 + δ) of what `value` pays for it."""
+        return passage_excess(*self._arrays(), np.ascontiguousarray(value), target, EPSILON)
+
+    def excess_below(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Return δ per column with true V >= value/(1 + δ): no choice costs less than `value` allows by more than δ."""
+        return passage_shortfall(*self._arrays(), np.ascontiguousarray(value), target, EPSILON)
+
+    def sweep(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Return one Bellman step of the (S, T) values, 0 at the target of each column."""
+        out = np.empty_like(value)
+        arrays = self._arrays()
+        passage_sweep(*arrays, self.sign, np.ascontiguousarray(value), out)
+        out[target, np.arange(len(target))] = 0.0
+        return out
+
+    def _arrays(self) -> tuple[np.ndarray, ...]:
+        return (self.matrix.indptr.astype(np.int64), self.matrix.indices.astype(np.int64), self.matrix.data, self.cost,
+                np.append(self.start, len(self.state)).astype(np.int64))

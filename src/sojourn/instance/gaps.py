@@ -1,0 +1,55 @@
+"""Suboptimality gaps, and which actions are optimal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sojourn.model.ctmdp import CTMDP
+from sojourn.solving.optimality import advantages, noise
+from sojourn.solving.solution import Solution
+from sojourn.solving.solve import solve
+
+TIE = 1e-11  # a gap below TIE times the size of its terms (and above rounding) counts as a tie
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """Gain, bias, and per pair the gap (0 where optimal) and whether the pair is optimal."""
+
+    model: CTMDP
+    gain: float
+    bias: np.ndarray
+    gap: np.ndarray
+    optimal: np.ndarray
+    policy: np.ndarray
+    gain_bounds: tuple[float, float]
+
+
+def optimum(model: CTMDP, solution: Solution | None = None, tie_tolerance: float = TIE) -> Optimum:
+    """Solve the model (or take `solution`) and return its gaps and optimal pairs.
+
+    An action ties with the best when its gap is below `tie_tolerance` times |r| + |c - ρ|/λ + Σ p |h(j) - h(s)|, or is
+    rounding.  The tolerance does not change with the unit of time nor with the unit of reward.
+    """
+    found = solution if solution is not None else solve(model)
+    gap = -advantages(model, found.gain, found.bias)
+    row = np.repeat(model.pair_state, np.diff(model.row_start))
+    moves = np.add.reduceat(model.probability * np.abs(found.bias[model.next_state] - found.bias[row]), model.row_start[:-1])
+    size = np.abs(model.expected_reward) + np.abs(model.running - found.gain) / model.rate + moves
+    optimal = gap <= tie_tolerance * size + noise(model, found.gain, found.bias)
+    optimal[model.policy_pairs(found.policy)] = True
+    return Optimum(model, found.gain, found.bias, np.where(optimal, 0.0, gap), optimal, found.policy, found.gain_bounds)
+
+
+def gaps(model: CTMDP, solution: Solution | None = None) -> np.ndarray:
+    """Return φ*(s, a), an (S, A) table: the reward that one choice of `a` in `s` costs against playing on optimally.
+
+    Paper: eq:sub-gap   φ*(s,a) = -r(s,a) - (c(s,a) - ρ*)/λ(s,a) - Σ_j p(j|s,a) h*(j) + h*(s); NaN where not admissible.
+
+    >>> model = CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[3.0, 5], [2, 7]], [[5.0, 8], [-4, -12]])
+    >>> gaps(model).round(6).tolist()
+    [[3.761905, 0.0], [0.0, 5.959184]]
+    """
+    return model.table(optimum(model, solution).gap)

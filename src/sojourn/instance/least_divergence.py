@@ -1,0 +1,111 @@
+"""K(s, a): the least divergence that would make a suboptimal action optimal, and the model that attains it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sojourn.errors import ModelError
+from sojourn.instance.gaps import Optimum
+from sojourn.kernels.least_divergence import STRICT, excess, least_divergence_row, least_divergences
+from sojourn.model.ctmdp import CTMDP
+
+GRID = 129
+
+
+@dataclass(frozen=True, eq=False)
+class LeastDivergence:
+    """Per pair: K (0 where optimal, infinite where not critical), and the alternative rate, row and mean reward."""
+
+    k: np.ndarray
+    rate: np.ndarray
+    row: np.ndarray
+    reward: np.ndarray
+    critical: np.ndarray
+
+
+def least_divergence(best: Optimum, rate_bounds: tuple[float, float], bernoulli: bool = False) -> LeastDivergence:
+    """Return K of every pair, in nats per visit, with the minimising alternative.   Paper: eq:K
+
+    With `bernoulli` the mean of each lump sum is unknown too (a 0/1 reward): K gains the term kl(r, r') and the
+    alternative a mean r' (Burnetas and Katehakis 1997, section 7).
+    """
+    model = best.model
+    wanted = ~best.optimal
+    value = best.bias[model.next_state]
+    if model.transition_reward is not None:
+        value = value + model.transition_reward
+    here = best.bias[model.pair_state]
+    k, rate, row = np.zeros(model.n_pairs), model.rate.copy(), model.probability.copy()
+    least_divergences(model.row_start, model.probability, value, here, model.rate, model.reward, model.running, best.gain,
+                      *rate_bounds, wanted, k, rate, row)
+    reward = model.reward.copy()
+    if bernoulli:
+        _refuse_unless_bernoulli(model)
+        for i in np.flatnonzero(wanted):
+            span = slice(model.row_start[i], model.row_start[i + 1])
+            k[i], rate[i], reward[i], row[span] = _unknown_mean(best, int(i), value[span], rate_bounds)
+    return LeastDivergence(k, rate, row, reward, wanted & np.isfinite(k))
+
+
+def _refuse_unless_bernoulli(model: CTMDP) -> None:
+    if model.transition_reward is not None:
+        raise ModelError("this model pays rewards on its transitions; Bernoulli rewards of unknown mean are lump sums only.")
+    bad = np.flatnonzero((model.reward < 0) | (model.reward > 1))
+    if bad.size:
+        i = int(bad[0])
+        raise ModelError(
+            f"reward[{model.states[model.pair_state[i]]}, {model.actions[model.pair_action[i]]}] is {model.reward[i]:g}; the mean of a "
+            "Bernoulli reward lies in [0, 1]. Rescale the rewards, or take them as known.")
+
+
+def bernoulli_divergence(mean: float, other: float) -> float:
+    """Return kl(r, r') of two 0/1 rewards, in nats."""
+    total = 0.0
+    for p, q in ((mean, other), (1 - mean, 1 - other)):
+        if p > 0:
+            total += p * float(excess(q / p - 1)) if q > 0 else np.inf
+        else:
+            total += q
+    return total
+
+
+def _unknown_mean(best: Optimum, i: int, value: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, float, np.ndarray]:
+    """Return (K, rate, mean reward, row) of pair i: the least over r' in [r, 1] of kl(r, r') + K at the known reward r'."""
+    from scipy.optimize import minimize_scalar
+
+    model = best.model
+    p = model.probability[model.row_start[i]:model.row_start[i + 1]]
+    mean, here, drift = float(model.reward[i]), float(best.bias[model.pair_state[i]]), float(model.running[i] - best.gain)
+    push = max(drift / bounds[0], drift / bounds[1])
+    q = np.empty(len(p))
+    if 1.0 + value.max() - here + push <= STRICT * (1 + np.abs(value).max() + abs(here) + abs(push)):
+        return np.inf, np.nan, np.nan, np.full(len(p), np.nan)
+
+    def total(other: float) -> float:
+        k, _ = least_divergence_row(p, value, here, model.rate[i], other, model.running[i], best.gain, *bounds, q)
+        return bernoulli_divergence(mean, other) + float(k)
+
+    enough = min(1.0, mean + best.gap[i])  # from here on the reward alone does it
+    grid = np.linspace(mean, enough, GRID)
+    values = np.array([total(x) for x in grid])
+    at = int(np.argmin(values))
+    around = grid[max(at - 1, 0)], grid[min(at + 1, GRID - 1)]
+    refined = minimize_scalar(total, bounds=around, method="bounded", options={"xatol": 1e-13 * max(1.0, mean)})
+    other = float(refined.x) if refined.fun <= values[at] else float(grid[at])
+    k, rate = least_divergence_row(p, value, here, model.rate[i], other, model.running[i], best.gain, *bounds, q)
+    return bernoulli_divergence(mean, other) + float(k), float(rate), other, q
+
+
+def alternative(model: CTMDP, found: LeastDivergence, pair: int, rate_bounds: tuple[float, float]) -> CTMDP:
+    """Return the model with the alternative row, rate (and mean reward) at one pair: there its action ties with the best."""
+    if not np.isfinite(found.k[pair]):
+        s, a = model.states[model.pair_state[pair]], model.actions[model.pair_action[pair]]
+        raise ModelError(f"({s}, {a}) is not critical (K is infinite): no row on its support and no rate in "
+                         f"[{rate_bounds[0]:g}, {rate_bounds[1]:g}] makes it uniquely optimal. Widen rate_bounds, or ask for a critical pair.")
+    span = slice(model.row_start[pair], model.row_start[pair + 1])
+    probability, rate, reward = model.probability.copy(), model.rate.copy(), model.reward.copy()
+    probability[span] = found.row[span] / found.row[span].sum()
+    rate[pair], reward[pair] = found.rate[pair], found.reward[pair]
+    return model.replace(probability=probability, rate=rate, reward=reward, rate_bounds=rate_bounds)

@@ -1,0 +1,40 @@
+"""What any uniformly fast learner must pay: C(M) log N, and how often it must try each critical pair.   Paper: thm:main"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sojourn.errors import ParameterError
+from sojourn.instance.gaps import Optimum
+from sojourn.instance.least_divergence import LeastDivergence
+from sojourn.model.numbers import real_number
+
+
+def lower_bound_constant(best: Optimum, found: LeastDivergence) -> float:
+    """Return C(M) = Σ over critical pairs of φ*/K, in reward; 0 if nothing is critical.   Paper: eq:CM"""
+    c = found.critical
+    return math.fsum(best.gap[c] / found.k[c])
+
+
+def horizon(epochs: float | None = None, time: float | None = None) -> tuple[str, float]:
+    """Return which of the two horizons is given, and its value (at least 1)."""
+    if (epochs is None) == (time is None):
+        raise ParameterError(f"give either epochs= or time= (epochs is {epochs!r}, time is {time!r}).")
+    name, given = ("epochs", epochs) if epochs is not None else ("time", time)
+    value = real_number(name, given)
+    if value < 1:
+        raise ParameterError(f"{name} is {value:g}; the bounds are logarithmic and need {name} >= 1.")
+    return name, value
+
+
+def visits_needed(found: LeastDivergence, epochs: float) -> np.ndarray:
+    """Return log N / K per pair: the visits that any uniformly fast learner spends on it, to first order.  0 if not critical.
+
+    Paper: lem: TN-LB
+    """
+    _, n = horizon(epochs=epochs)
+    visits = np.zeros(len(found.k))
+    visits[found.critical] = math.log(n) / found.k[found.critical]
+    return visits

@@ -1,0 +1,88 @@
+"""Bellman steps of many shortest-path problems at once: the same choices, one column of values per target."""
+
+import numpy as np
+
+from sojourn.kernels.jit import kernel
+
+
+def passage_sweep_reference(row_start, next_state, probability, cost, choice_start, sign, value):
+    """Return the (S, T) array of min (sign 1) or max (sign -1) over the choices of each state of cost + Σ p V."""
+    out = np.empty_like(value)
+    for s in range(len(choice_start) - 1):
+        rows = [cost[k] + probability[row_start[k]:row_start[k + 1]] @ value[next_state[row_start[k]:row_start[k + 1]]]
+                for k in range(choice_start[s], choice_start[s + 1])]
+        out[s] = sign * np.min([sign * r for r in rows], axis=0)
+    return out
+
+
+@kernel
+def passage_sweep(row_start, next_state, probability, cost, choice_start, sign, value, out):
+    """Fill out[s, t] with the best over the choices of s of cost + Σ p V[., t]."""
+    width = value.shape[1]
+    ahead = np.empty(width)
+    for s in range(len(choice_start) - 1):
+        for k in range(choice_start[s], choice_start[s + 1]):
+            ahead[:] = cost[k]
+            for i in range(row_start[k], row_start[k + 1]):
+                p = probability[i]
+                row = value[next_state[i]]
+                for t in range(width):
+                    ahead[t] += p * row[t]
+            if k == choice_start[s]:
+                out[s] = ahead
+            elif sign > 0:
+                for t in range(width):
+                    out[s, t] = min(out[s, t], ahead[t])
+            else:
+                for t in range(width):
+                    out[s, t] = max(out[s, t], ahead[t])
+
+
+@kernel
+def passage_excess(row_start, next_state, probability, cost, choice_start, value, target, unit):
+    """Return per column the largest over states of the least over choices of (cost + Σ p V - V(s))/cost, rounded upwards.
+
+    The state target[t] of column t is left out.  `unit` times the size of the terms bounds the rounding error.
+    """
+    width = value.shape[1]
+    worst = np.zeros(width)
+    ahead, least = np.empty(width), np.empty(width)
+    for s in range(len(choice_start) - 1):
+        least[:] = np.inf
+        for k in range(choice_start[s], choice_start[s + 1]):
+            ahead[:] = 0.0
+            for i in range(row_start[k], row_start[k + 1]):
+                p = probability[i]
+                row = value[next_state[i]]
+                for t in range(width):
+                    ahead[t] += p * row[t]
+            bound = unit * (row_start[k + 1] - row_start[k] + 3)
+            for t in range(width):
+                slack = ((cost[k] + ahead[t] - value[s, t]) + bound * (cost[k] + ahead[t] + value[s, t])) / cost[k]
+                least[t] = min(least[t], slack)
+        for t in range(width):
+            if target[t] != s:
+                worst[t] = max(worst[t], least[t])
+    return worst
+
+
+@kernel
+def passage_shortfall(row_start, next_state, probability, cost, choice_start, value, target, unit):
+    """Return per column the largest over all choices of (V(s) - Σ p V - cost)/cost, rounded upwards; the target is left out."""
+    width = value.shape[1]
+    worst = np.zeros(width)
+    ahead = np.empty(width)
+    for s in range(len(choice_start) - 1):
+        for k in range(choice_start[s], choice_start[s + 1]):
+            ahead[:] = 0.0
+            for i in range(row_start[k], row_start[k + 1]):
+                p = probability[i]
+                row = value[next_state[i]]
+                for t in range(width):
+                    ahead[t] += p * row[t]
+            bound = unit * (row_start[k + 1] - row_start[k] + 3)
+            for t in range(width):
+                if target[t] != s:
+                    slack = ((value[s, t] - ahead[t] - cost[k]) + bound * (cost[k] + ahead[t] + value[s, t])) / cost[k]
+                    worst[t] = max(worst[t], slack)
+    return worst
