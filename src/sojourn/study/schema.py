@@ -140,7 +140,7 @@ def _sentence(said: str) -> str:
 
 def damaged(what: str) -> str:
     """Return the sentence for a damaged store: what is wrong, and how to keep the rest."""
-    return (f"{what}. The file is damaged; nothing was taken from the damaged part. `sojourn study merge NEW DAMAGED --salvage` "
+    return (f"{what}. The file is damaged; nothing was taken from the damaged part. `sojourn study merge NEW DAMAGED --salvage --study FILE` "
             "copies every intact replication, and `sojourn study run FILE --store NEW` computes the others again.")
 
 

@@ -1,0 +1,186 @@
+"""`sojourn study`: run, resume, look at and publish replicated regret experiments."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sojourn.cli.common import json_option, print_json
+from sojourn.errors import ParameterError, SojournError
+
+store_argument = click.argument("store", metavar="STORE", type=click.Path(path_type=Path))
+regret_option = click.option("--regret", type=click.Choice(["pseudo", "regret", "completed", "adjusted"]), default="pseudo",
+                             show_default=True, help="Which regret to look at.")
+band_option = click.option("--band", type=click.Choice(["t", "bootstrap"]), default="t", show_default=True,
+                           help="How the 95 % band of the mean is made.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Run, resume and report replicated regret experiments.
+
+    A study is a TOML file; its results are one SQLite file, the STORE. Running again computes only what is missing.
+    """
+
+
+@command.command()
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--store", type=click.Path(path_type=Path), help="Where the results are kept. [default: FILE with .sqlite]")
+@click.option("--workers", type=click.IntRange(1, 1024), help="Processes to use. [default: all cores]")
+@click.option("--dask", metavar="ADDRESS|local", help="Run on a Dask cluster, or on one started here.")
+@click.option("--replications", metavar="FIRST:END", help="Only these replications (END not included), for a shard.")
+@click.option("--wait", type=click.FloatRange(0), default=0.0, help="Seconds to wait for another process to let go of the store.")
+@click.option("--checkpoint-seconds", type=click.FloatRange(0.05), default=10.0, show_default=True,
+              help="Keep how far a long replication has come this often.")
+@click.option("--report", type=click.Path(path_type=Path), help="Then write the report here (.html or .md).")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def run(file: Path, store: Path | None, workers: int | None, dask: str | None, replications: str | None, wait: float,
+        checkpoint_seconds: float, report: Path | None, quiet: bool) -> None:
+    """Compute what STORE lacks of the study in FILE; Ctrl-C or worse loses at most a few seconds."""
+    from sojourn.study.executors import dask_executor
+    from sojourn.study.study import Study
+
+    study = _read(lambda: Study.from_toml(file, store))
+    executor = dask_executor(dask, workers) if dask else None
+    study.run(workers=workers, executor=executor, progress=not quiet, replications=_part(replications, study.spec.replications),
+              wait=wait, slice_seconds=checkpoint_seconds)
+    if report is not None:
+        study.report(report)
+    if not quiet:
+        click.echo(str(report or study.store_path))
+
+
+def _read(make: Any) -> Any:
+    """Read a study: its problems each on a line of their own, warnings as one line each."""
+    import warnings
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            study = make()
+        except ParameterError as error:
+            click.echo(f"error: {error}", err=True)
+            sys.exit(1)
+    for text in dict.fromkeys(str(warning.message) for warning in said if issubclass(warning.category, UserWarning)):
+        click.echo(f"warning: {text}", err=True)
+    return study
+
+
+def _part(text: str | None, total: int) -> range | None:
+    if text is None:
+        return None
+    first, colon, end = text.partition(":")
+    if not colon or not first.isdigit() or not end.isdigit() or not int(first) < int(end) <= total:
+        raise ParameterError(f"--replications is {text!r}; it must be FIRST:END with 0 <= FIRST < END <= {total}.")
+    return range(int(first), int(end))
+
+
+@command.command()
+@store_argument
+@json_option
+def status(store: Path, as_json: bool) -> None:
+    """Say how much of a study is there."""
+    from sojourn.study.store import Store
+    from sojourn.study.study import status as status_of
+    from sojourn.study.words import columns, horizon_words
+
+    with Store(store) as opened:
+        found = status_of(opened)
+    if as_json:
+        print_json(found)
+        return
+    done, asked = found["finished"], found["finished"] + found["missing"]
+    click.echo(f"{found['study']}: {done} of {asked} replications of {horizon_words(found)}, seed {found['seed']}")
+    click.echo(columns(("model", "learner", "finished"), [(c["model"], c["learner"], f"{c['finished']}/{c['asked']}") for c in found["cells"]]))
+
+
+@command.command()
+@store_argument
+@regret_option
+@band_option
+@click.option("--latex", is_flag=True, help="Print the final table as LaTeX.")
+@json_option
+def summary(store: Path, regret: str, band: str, latex: bool, as_json: bool) -> None:
+    """Print the final figures and the comparisons."""
+    from dataclasses import asdict
+
+    from sojourn.study.store import Store
+    from sojourn.study.summary import summarize
+    from sojourn.study.words import latex as latex_table
+
+    with Store(store) as opened:
+        found = summarize(opened, regret, band)
+    if as_json:
+        print_json({"study": found.name, "regret": found.regret, "band": found.band, **found.horizon, "missing": found.missing,
+                    "rows": [asdict(r) for r in found.rows], "comparisons": [asdict(c) for c in found.comparisons],
+                    "debts": [asdict(d) for d in found.debts],
+                    "bounds": {label: {"lower_bound_constant": b.constant, "reason": b.reason} for label, b in found.bounds.items()}})
+    else:
+        click.echo(latex_table(found) if latex else str(found), nl=not latex)
+
+
+@command.command()
+@store_argument
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for the figures. [default: beside the store]")
+@click.option("--format", "kind", type=click.Choice(["pdf", "svg", "png"]), default="pdf", show_default=True)
+@regret_option
+@band_option
+def plot(store: Path, out: Path | None, kind: str, regret: str, band: str) -> None:
+    """Write every figure of the report as a file of its own."""
+    from sojourn.report.figures import write_figures
+
+    for path in write_figures(store, out or store.with_suffix(""), kind, regret=regret, band=band):
+        click.echo(str(path))
+
+
+@command.command()
+@store_argument
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The page to write. [default: report.html beside STORE]")
+@click.option("--format", "kind", type=click.Choice(["html", "md"]), default=None, help="[default: by the name of the page]")
+@regret_option
+@band_option
+def report(store: Path, out: Path | None, kind: str | None, regret: str, band: str) -> None:
+    """Write the whole study as one page."""
+    from sojourn.report.study_page import write_report
+
+    path = out or store.parent / f"report.{kind or 'html'}"
+    click.echo(str(write_report(store, path, kind=kind, regret=regret, band=band)))
+
+
+@command.command(name="export")
+@store_argument
+@click.argument("out", metavar="OUT.csv|OUT.parquet", type=click.Path(path_type=Path, dir_okay=False))
+def export_command(store: Path, out: Path) -> None:
+    """Write one row per model, learner, replication and checkpoint."""
+    from sojourn.study.export import export
+    from sojourn.study.store import Store
+
+    with Store(store) as opened:
+        finished, missing = export(opened, out)
+    click.echo(f"{out}: {finished} replications" + (f"; {missing} are missing" if missing else ""), err=bool(missing))
+
+
+@command.command()
+@click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
+@click.argument("stores", metavar="STORE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--salvage", is_flag=True, help="Take what is intact of damaged stores; needs --study.")
+@click.option("--study", "file", type=click.Path(path_type=Path), help="The study file, for --salvage.")
+def merge(out: Path, stores: tuple[Path, ...], salvage: bool, file: Path | None) -> None:
+    """Put the shards of one study together in OUT, or save what is intact of a damaged store."""
+    from sojourn.study.merge import merge as merge_stores
+    from sojourn.study.merge import salvage as salvage_store
+    from sojourn.study.spec import read_study
+
+    if not salvage:
+        done = merge_stores(out, stores)
+        click.echo(f"{out}: {done.copied} replications copied" + (f", {done.known} were there already" if done.known else ""))
+        return
+    if file is None:
+        raise SojournError("--salvage needs --study FILE: the study file says which replications there may be.")
+    spec = _read(lambda: read_study(file))
+    for store in stores:
+        done = salvage_store(out, store, spec)
+        click.echo(f"{out}: {done.copied} intact replications copied from {store}, {done.damaged} damaged ones left")

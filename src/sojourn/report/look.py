@@ -1,0 +1,60 @@
+"""How our figures look: colours that colour-blind people tell apart, line styles and hatches that survive grey, embedded fonts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sojourn.errors import require
+
+# Okabe and Ito's palette, in an order in which neighbours also differ in lightness
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#000000", "#7F7F7F")
+DASHES = ("-", (0, (6, 2)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2, 2, 2)), (0, (4, 4)), (0, (2, 3)), (0, (10, 3)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
+
+SETTINGS: dict[str, Any] = {
+    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.labelsize": 9, "legend.fontsize": 8,
+    "xtick.labelsize": 8, "ytick.labelsize": 8, "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.8,
+    "axes.grid": True, "grid.color": "#DDDDDD", "grid.linewidth": 0.5, "axes.axisbelow": True, "legend.frameon": False,
+    "pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "sojourn", "figure.facecolor": "white",
+    "savefig.facecolor": "white", "hatch.linewidth": 0.6, "mathtext.fontset": "dejavusans",
+}
+
+
+def matplotlib() -> Any:
+    """Return matplotlib, or raise with the name of the extra."""
+    return require("matplotlib", "plot")
+
+
+def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
+    """Return a figure of our look (inches) and its axes; it belongs to nobody's global state."""
+    with matplotlib().rc_context(SETTINGS):
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width, height), layout="constrained")
+        return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def save(figure: Any, file: Any, kind: str) -> None:
+    """Write a figure; equal figures give equal bytes."""
+    with matplotlib().rc_context(SETTINGS):
+        facts = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+                 "png": {"Software": None}}
+        figure.savefig(file, format=kind, dpi=200, metadata=facts[kind])
+
+
+def line_of(i: int) -> dict[str, Any]:
+    """Return colour and dashes of the i-th learner, the same in every figure."""
+    return {"color": COLORS[i % len(COLORS)], "linestyle": DASHES[i % len(DASHES)]}
+
+
+def with_look(function: Any) -> Any:
+    """Draw inside our settings, and leave everybody else's as they were."""
+    from functools import wraps
+
+    @wraps(function)
+    def drawn(*values: Any, **options: Any) -> Any:
+        with matplotlib().rc_context(SETTINGS):
+            return function(*values, **options)
+
+    return drawn

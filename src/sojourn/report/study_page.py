@@ -1,0 +1,222 @@
+"""The report of a study: one page that holds everything, figures included, and from which the study can be run again."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import re
+from collections.abc import Iterator
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sojourn.errors import ParameterError
+from sojourn.report.figures import FIGURES, model_labels
+from sojourn.report.look import save
+from sojourn.report.style import PAGE
+from sojourn.report.tables import html_table
+from sojourn.study.store import Store
+from sojourn.study.summary import REGRETS, Summary, summarize
+from sojourn.study.words import (
+    COMPARISON_HEAD,
+    DEBT_HEAD,
+    FINAL_HEAD,
+    comparison_rows,
+    debt_rows,
+    final_rows,
+    horizon_words,
+    latex,
+    markdown,
+    number,
+)
+
+CAPTIONS = {
+    "regret": "{regret} against decisions, linear (left) and logarithmic (right). Line: mean; shade: 95 % band of the mean at each "
+              "point by itself; faint: single runs (at most 50). Dotted: the lower bound C(M) log N of any uniformly fast learner.",
+    "growth": "Left: {regret} divided by log N; a logarithmic regret becomes flat. Right: both axes logarithmic, against the bounds.",
+    "final": "Final {regret} of every run, with the mean and its 95 % band (thick), and the median (thin).",
+    "debt": "Exploration debt: mean visits to critical pairs over log N / K, the visits that any uniformly fast learner needs to first "
+            "order. The pairs are those with the largest share of C(M).",
+    "policies": "Share of the decisions taken under each policy (index of the action in every state), mean over runs.",
+}
+ALT = {"regret": "regret curves", "growth": "growth of the regret against the bounds", "final": "final regret of every run",
+       "debt": "visits over what the lower bound asks for", "policies": "share of decisions under each policy"}
+
+
+def write_report(store: str | PathLike[str], path: str | PathLike[str], kind: str | None = None, regret: str = "pseudo",
+                 band: str = "t") -> Path:
+    """Write the report of a store to `path` as HTML (one self-contained file) or Markdown (figures in a folder beside it)."""
+    path = Path(path)
+    kind = kind or path.suffix.lstrip(".")
+    if kind not in ("html", "md"):
+        raise ParameterError(f"{path.name!r} does not say what to write; a report ends in .html or .md (or give --format).")
+    with Store(store) as opened:
+        page = Page(opened, regret, band)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = page.html() if kind == "html" else page.markdown(path)
+    partial = path.with_name(path.name + f".{os.getpid()}.partial")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)
+    return path
+
+
+class Page:
+    """Everything the report says, taken from the store once."""
+
+    def __init__(self, store: Store, regret: str, band: str):
+        self.summary: Summary = summarize(store, regret, band)
+        self.words = REGRETS[regret][1]
+        self.learners = store.learners()
+        self.models = store.models()
+        self.spec = store.specs()[-1]
+        self.codes = [versions for _, _, versions in store.codes()]
+        self.hash = store.content_hash()
+        self.finished = sum(store.counts().values())
+        self.replications = store.replications
+
+    # ---- sentences ----------------------------------------------------------------------------------------------
+
+    def facts(self) -> str:
+        """Return one line: how much of what was run."""
+        h = self.summary.horizon
+        return (f"{len(self.models)} model{'s' * (len(self.models) > 1)}, {len(self.learners)} learner{'s' * (len(self.learners) > 1)}, "
+                f"{self.finished} replications of {horizon_words(h)}; seed {h['seed']}"
+                + (", common random numbers" if h["common_random_numbers"] else ""))
+
+    def findings(self) -> Iterator[str]:
+        """Yield a sentence for each model: who has the least mean regret, and whether that is shown."""
+        for model in model_labels(self.summary):
+            rows = sorted((r for r in self.summary.rows if r.model == model), key=lambda r: r.mean)
+            best = rows[0]
+            band = f" (95 % band {number(best.low)} to {number(best.high)})" if best.replications > 1 else ""
+            ratio = f", {number(best.ratio)} times C(M) log N" if best.ratio == best.ratio else ""
+            if len(rows) == 1:
+                yield f"On {model}, {best.learner} has mean {self.words} {number(best.mean)}{band}{ratio}."
+                continue
+            near = [r.learner for r in rows[1:] if not self._shown(model, best.learner, r.learner)]
+            proof = ("less than every other learner (5 % level, Holm)" if not near
+                     else "not shown to be less than that of " + " and ".join(near))
+            yield f"On {model}, {best.learner} has the least mean {self.words}, {number(best.mean)}{band}{ratio}; {proof}."
+
+    def _shown(self, model: str, a: str, b: str) -> bool:
+        return any(c.p_holm < 0.05 for c in self.summary.comparisons if c.model == model and {c.first, c.second} == {a, b})
+
+    def notes(self) -> list[str]:
+        """Return how the figures were made."""
+        s = self.summary
+        test = "the paired t-test (runs share the world's random numbers)" if s.horizon["common_random_numbers"] else "Welch's t-test"
+        band = "Student's t" if s.band == "t" else "the studentised bootstrap (2,000 resamples)"
+        return [
+            f"Shown is the {self.words}. Pseudo-regret is the sum over pairs of gap times visits; its mean is that of the completed regret up "
+            "to a bounded term, with much less noise. The other regrets: sojourn study report STORE --regret regret|completed|adjusted.",
+            f"Bands are 95 % confidence bands of the mean over replications, by {band}, at each point by itself.",
+            f"Learners are compared by {test} on the final value, p-values corrected by Holm's method over all {len(s.comparisons)} comparisons; "
+            "the effect is Hedges' g, and P(first lower) the chance that a run of the first has less regret than one of the second.",
+            "C(M) log N is the lower bound of any uniformly fast learner, valid as N grows; a single finite run may be below it.",
+            *[f"{label}: no lower bound, because {b.reason}" for label, b in s.bounds.items() if b.reason],
+            *[f"{label}: C(M) = 0, no pair is critical, so a regret that stays bounded is not excluded." for label, b in s.bounds.items()
+              if b.constant == 0],
+        ]
+
+    def knew(self) -> list[tuple[str, ...]]:
+        """Return what each learner was, knew and is proved to do."""
+        rows = []
+        for entry in self.learners:
+            said = {k: v for k, v in entry.source["said"].items() if k not in ("name", "label", "class")}
+            rows.append((entry.label, entry.source["name"], ", ".join(f"{k} = {v}" for k, v in said.items()) or "none given",
+                         entry.source["knows"], entry.source["proved"]))
+        return rows
+
+    def model_rows(self) -> list[tuple[str, ...]]:
+        found = []
+        for stored in self.models:
+            model, bounds = stored.model, self.summary.bounds[stored.label]
+            lo, hi = model.bounds
+            found.append((stored.label, str(model.n_states), str(model.n_pairs), f"{lo:g} to {hi:g}", number(bounds.gain), number(bounds.constant),
+                          stored.key[:12]))
+        return found
+
+    MODEL_HEAD = ("model", "states", "pairs", "rates", "optimal gain", "C(M)", "content")
+    KNEW_HEAD = ("learner", "algorithm", "parameters", "knew beforehand", "proved")
+
+    def again(self) -> str:
+        return "sojourn study run study.toml && sojourn study report study.sqlite"
+
+    # ---- the page -----------------------------------------------------------------------------------------------
+
+    def figures(self, model: str) -> Iterator[tuple[str, Any]]:
+        for name, draw in FIGURES.items():
+            figure = draw(self.summary, model)
+            if figure is not None:
+                yield name, figure
+
+    def caption(self, name: str) -> str:
+        text = CAPTIONS[name].format(regret=self.words)
+        return text[0].upper() + text[1:]
+
+    def html(self) -> str:
+        """Return the page as one HTML file without scripts and without a request to anywhere."""
+        s = self.summary
+        body = [f"<header><h1>{escape(s.name)}</h1><p>{escape(self.facts())}</p></header>"]
+        if s.missing:
+            body.append(f'<p class="warn">{s.missing} replications are still missing; the figures are of those that are finished.</p>')
+        body.append("<ul class='findings'>" + "".join(f"<li>{escape(text)}</li>" for text in self.findings()) + "</ul>")
+        body.append(f"<h2>Final {escape(self.words)}</h2>" + html_table(FINAL_HEAD, final_rows(s), strong=self._best_rows()))
+        for model in model_labels(s):
+            body.append(f"<h2>{escape(model)}</h2>")
+            for name, figure in self.figures(model):
+                alt = escape(f"{ALT[name]} on {model}", quote=True)
+                body.append(f'<figure><img src="{_data(figure)}" alt="{alt}"><figcaption>{escape(self.caption(name))}</figcaption></figure>')
+        if s.comparisons:
+            body.append("<h2>Comparisons</h2>" + html_table(COMPARISON_HEAD, comparison_rows(s)))
+        if s.debts:
+            body.append("<h2>Exploration debt</h2>" + html_table(DEBT_HEAD, debt_rows(s)))
+        body.append("<h2>Models</h2>" + html_table(self.MODEL_HEAD, self.model_rows()))
+        body.append("<h2>What each learner knew</h2>" + html_table(self.KNEW_HEAD, self.knew()))
+        body.append("<h2>How the figures were made</h2><ul>" + "".join(f"<li>{escape(text)}</li>" for text in self.notes()) + "</ul>")
+        body.append(f"<h2>To run it again</h2><p>Save this as <code>study.toml</code>, then <code>{escape(self.again())}</code></p>"
+                    f"<pre>{escape(self.spec)}</pre>")
+        body.append("<details><summary>The final table in LaTeX</summary><pre>" + escape(latex(s)) + "</pre></details>")
+        body.append(f'<footer>{escape(self._versions())}<br>Hash of all results: <code>{self.hash}</code></footer>')
+        return PAGE.format(title=escape(s.name), body="\n".join(body))
+
+    def _best_rows(self) -> list[int]:
+        rows = self.summary.rows
+        return [min((i for i, r in enumerate(rows) if r.model == model), key=lambda i: rows[i].mean) for model in model_labels(self.summary)]
+
+    def _versions(self) -> str:
+        shown = ["Made with " + ", ".join(f"{name} {version}" for name, version in versions.items()) for versions in self.codes]
+        return "; ".join(shown)
+
+    def markdown(self, path: Path) -> str:
+        """Return the page as Markdown; the figures are PNG files in a folder beside it."""
+        s, folder = self.summary, path.with_name(path.stem + "-figures")
+        folder.mkdir(parents=True, exist_ok=True)
+        parts = [f"# {s.name}", self.facts() + "."]
+        if s.missing:
+            parts.append(f"**{s.missing} replications are still missing.**")
+        parts += ["\n".join(f"- {text}" for text in self.findings()), f"## Final {self.words}", markdown(FINAL_HEAD, final_rows(s))]
+        for model in model_labels(s):
+            parts.append(f"## {model}")
+            for name, figure in self.figures(model):
+                file = folder / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', model).strip('-')}-{name}.png"
+                save(figure, file, "png")
+                parts.append(f"![{ALT[name]} on {model}]({folder.name}/{file.name})\n\n*{self.caption(name)}*")
+        if s.comparisons:
+            parts += ["## Comparisons", markdown(COMPARISON_HEAD, comparison_rows(s))]
+        if s.debts:
+            parts += ["## Exploration debt", markdown(DEBT_HEAD, debt_rows(s))]
+        parts += ["## Models", markdown(self.MODEL_HEAD, self.model_rows()), "## What each learner knew", markdown(self.KNEW_HEAD, self.knew()),
+                  "## How the figures were made", "\n".join(f"- {text}" for text in self.notes()), "## To run it again",
+                  f"Save this as `study.toml`, then `{self.again()}`", f"```toml\n{self.spec.rstrip()}\n```",
+                  f"{self._versions()}. Hash of all results: `{self.hash}`"]
+        return "\n\n".join(parts) + "\n"
+
+
+def _data(figure: Any) -> str:
+    """Return the figure as an address that holds it."""
+    file = io.BytesIO()
+    save(figure, file, "svg")
+    return "data:image/svg+xml;base64," + base64.b64encode(file.getvalue()).decode()
