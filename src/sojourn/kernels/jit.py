@@ -31,3 +31,8 @@ if "NUMBA_CACHE_DIR" not in os.environ:
 def kernel(function: F) -> F:
     """Compile `function`: no fastmath, no GIL, cached on disk.  `NUMBA_DISABLE_JIT=1` leaves it as Python."""
     return numba.njit(function, cache=True, nogil=True, fastmath=False, error_model="numpy")  # type: ignore[no-any-return]
+
+
+def inlined(function: F) -> F:
+    """As `kernel`, written into its callers' code: for the few lines of an innermost loop that a call would slow down."""
+    return numba.njit(function, inline="always", nogil=True, fastmath=False, error_model="numpy")  # type: ignore[no-any-return]
