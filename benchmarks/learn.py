@@ -106,9 +106,11 @@ def main() -> None:
     print(f"{'CT-UCRL learning on':26s} {'ratio':>6s} {'at most':>8s} {'ns/step':>8s} {'draws':>6s}")
     for model, target in cases:
         found, step, base = ratio(model)
-        print(f"{model.name:26s} {found:6.2f} {target:8.1f} {step:8.2f} {base:6.2f}  {'ok' if found <= target else 'OVER'}", flush=True)
+        verdict = "ok" if found <= target else "OVER"
+        print(f"{model.name:26s} {found:6.2f} {target:8.1f} {step:8.2f} {base:6.2f}  {verdict}", flush=True)
     used = replications()
-    print(f"50 replications of 10^7 decisions, two-state, delta 0.01: {used:.2f} CPU seconds (at most 6)  {'ok' if used <= 6 else 'OVER'}")
+    verdict = "ok" if used <= 6 else "OVER"
+    print(f"50 replications of 10^7 decisions, two-state, delta 0.01: {used:.2f} CPU seconds (at most 6)  {verdict}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from numba.core import types
 from numba.extending import intrinsic
 from numba.np.random._constants import fe_double, ke_double, we_double, ziggurat_exp_r
 
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inlined, kernel
 
 MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
 WORD = 2**64
@@ -111,7 +111,7 @@ def exponential_rare(high, low, inc_high, inc_low, layer, x):
             return high, low, x
 
 
-@kernel
+@inlined
 def exponential(high, low, inc_high, inc_low):
     high, low, bits = next_word(high, low, inc_high, inc_low)
     layer = (bits >> THREE) & BYTE
