@@ -27,6 +27,18 @@ _ENTRIES = [
           "rewards, rate bounds", "regret O(log N) with delta = 1/N (thm:UCRL)", "Gao and Zhou, alg: CTUCRL"),
     Entry("ct-ucrl-doubling", "sojourn.learn.doubling:DoublingCTUCRL", "CT-UCRL restarted at 2^(2^i) epochs, any horizon",
           "rewards, rate bounds", "regret O(log N) for every N (thm:UCRL2)", "Gao and Zhou, thm:UCRL2"),
+    Entry("ct-ucrl-unknown-rates", "sojourn.learn.unknown_bounds:UnknownRatesCTUCRL",
+          "uniform exploration, then CT-UCRL with rate bounds read off the estimates", "rewards",
+          "nothing", "Gao and Zhou, remark after alg: CTUCRL"),
+    Entry("ct-psrl", "sojourn.learn.ct_psrl:CTPSRL", "follows the best policy of a model drawn from a Dirichlet x Gamma posterior",
+          "rewards, rate bounds; supports if told", "nothing in continuous time; heavy tail seen",
+          "Osband, Russo, Van Roy 2013; Ouyang, Gagrani, Nayyar, Jain 2017 (TSDE)"),
+    Entry("ct-imed", "sojourn.learn.ct_imed:CTIMED", "least N K + log N, after posterior sampling has seen every state",
+          "rewards, rate bounds; supports if told", "nothing in continuous time; aims at C(M) (eq:CM)",
+          "Honda and Takemura 2015; Pesquerel and Maillard 2022"),
+    Entry("default", "sojourn.learn.ct_imed:CTIMED", "ct-imed with its standard setting: low regret, thin tail, fast, nothing to tune",
+          "rewards, rate bounds; supports if told", "nothing in continuous time; measured in docs/learners.md",
+          "decisions: the default learner"),
 ]
 LEARNERS: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 

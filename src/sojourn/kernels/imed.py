@@ -1,0 +1,131 @@
+"""The index N K + log N, and how long the action with the least index keeps it.
+
+K is the least divergence (eq:K) that makes an action as good as the gain and bias at hand ask for.  An action is played while
+its index is the least.  With K held fixed that is a known number of visits, so a plan can say it in advance: an action with
+K = 0 keeps the lead until log N passes the next index, one with K > 0 until N K + log N does.
+"""
+
+import numpy as np
+
+from sojourn.kernels.jit import kernel
+from sojourn.kernels.least_divergence import least_divergence_row
+
+LONGEST = 0.5  # a lead lasts at most this share of the visits so far: K is not fixed for ever
+SHORTEST_GREEDY = 0.1  # two equally good actions take turns at least this share of their visits long
+SHORTEST_TRIAL = 0.02  # the same for trying one that looks worse
+
+
+def skeleton_reference(pair_start, visits):
+    """Return which pairs are seen often enough to plan with: N(s,a) >= log²(max_b N(s,b)).  (Burnetas and Katehakis)"""
+    allowed = np.zeros(len(visits), dtype=np.bool_)
+    for s in range(len(pair_start) - 1):
+        row = slice(pair_start[s], pair_start[s + 1])
+        most = visits[row].max()
+        allowed[row] = (visits[row] >= np.log(max(most, 1)) ** 2) | (visits[row] == most)
+    return allowed
+
+
+@kernel
+def skeleton(pair_start, visits):
+    allowed = np.zeros(len(visits), dtype=np.bool_)
+    for s in range(len(pair_start) - 1):
+        most = 0
+        for i in range(pair_start[s], pair_start[s + 1]):
+            most = max(most, visits[i])
+        least = np.log(max(most, 1)) ** 2
+        for i in range(pair_start[s], pair_start[s + 1]):
+            allowed[i] = visits[i] >= least or visits[i] == most
+    return allowed
+
+
+def lead_reference(visits, divergence, index, runner_up):
+    """Return how many visits an action keeps the least index, its divergence held fixed."""
+    longest = max(1, int(LONGEST * visits))
+    if visits == 0:
+        return 1
+    if divergence == 0:
+        lead = longest if runner_up > 40 else min(longest, max(1, int(np.exp(runner_up)) - visits + 1))
+        return max(lead, int(SHORTEST_GREEDY * visits))
+    lead = longest if runner_up == np.inf else max(1, int((runner_up - index) / (divergence + 1 / visits)))
+    return min(longest, max(lead, int(SHORTEST_TRIAL * visits)))
+
+
+@kernel
+def lead(visits, divergence, index, runner_up):
+    longest = max(1, int(LONGEST * visits))
+    if visits == 0:
+        return 1
+    if divergence == 0.0:
+        count = longest
+        if runner_up <= 40.0:
+            count = min(longest, max(1, int(np.exp(runner_up)) - visits + 1))
+        return max(count, int(SHORTEST_GREEDY * visits))
+    count = longest
+    if runner_up < np.inf:
+        count = min(longest, max(1, int((runner_up - index) / (divergence + 1.0 / visits))))
+    return min(longest, max(count, int(SHORTEST_TRIAL * visits)))
+
+
+def index_choice_reference(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy,
+                           rate_min, rate_max, divergence_of):
+    """Return (pair per state, quota per pair, K per pair): the least N K + log N, ties to the lowest action.
+
+    `divergence_of(p, value, here, rate, reward, running, gain, rate_min, rate_max)` is the least divergence of eq:K.  The greedy
+    action has K = 0.  A pair never tried is taken at once if some row and rate could make it good (K < inf), else never.
+    """
+    chosen, quota = np.array(greedy), np.ones(len(visits), dtype=np.int64)
+    divergence = np.zeros(len(visits))
+    for s in range(len(pair_start) - 1):
+        index = np.full(pair_start[s + 1] - pair_start[s], np.inf)
+        for j, i in enumerate(range(pair_start[s], pair_start[s + 1])):
+            row = slice(row_start[i], row_start[i + 1])
+            if i != greedy[s]:
+                divergence[i] = divergence_of(probability[row], bias[next_state[row]], bias[s], rate[i], reward[i], running[i],
+                                              gain, rate_min, rate_max)
+            if visits[i] > 0:
+                index[j] = visits[i] * divergence[i] + np.log(visits[i])
+            elif divergence[i] < np.inf:
+                index[j] = -1.0
+        first = int(np.argmin(index))
+        if index[first] < np.inf:
+            i = chosen[s] = pair_start[s] + first
+            others = np.delete(index, first)
+            quota[i] = lead_reference(visits[i], divergence[i], index[first], others.min() if len(others) else np.inf)
+    return chosen, quota, divergence
+
+
+@kernel
+def index_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy, rate_min,
+                 rate_max):
+    n_states = len(pair_start) - 1
+    chosen = greedy.copy()
+    quota = np.ones(len(visits), dtype=np.int64)
+    divergence = np.zeros(len(visits))
+    value = np.empty(len(next_state))
+    tilted = np.empty(len(next_state))
+    for k in range(len(next_state)):
+        value[k] = bias[next_state[k]]
+    for s in range(n_states):
+        least = np.inf
+        runner_up = np.inf
+        for i in range(pair_start[s], pair_start[s + 1]):
+            if i != greedy[s]:
+                a = row_start[i]
+                b = row_start[i + 1]
+                divergence[i], _ = least_divergence_row(probability[a:b], value[a:b], bias[s], rate[i], reward[i], running[i], gain,
+                                                        rate_min, rate_max, tilted[a:b])
+            index = np.inf
+            if visits[i] > 0:
+                index = visits[i] * divergence[i] + np.log(visits[i])
+            elif divergence[i] < np.inf:
+                index = -1.0
+            if index < least:
+                runner_up = least
+                least = index
+                chosen[s] = i
+            elif index < runner_up:
+                runner_up = index
+        if least < np.inf:
+            i = chosen[s]
+            quota[i] = lead(visits[i], divergence[i], least, runner_up)
+    return chosen, quota, divergence

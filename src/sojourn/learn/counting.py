@@ -1,0 +1,133 @@
+"""What every learner that plans from counts shares: counting, its own stream, saving and going on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ParameterError, ReportError
+from sojourn.kernels.planning import best_policy
+from sojourn.kernels.posterior import posterior_mean, posterior_sample, successor_counts
+from sojourn.learn.counts import Counts
+from sojourn.learn.learner import Episode, History
+from sojourn.learn.streams import restore_stream, stream, stream_state
+from sojourn.model.knowledge import Knowledge
+
+
+class CountingLearner:
+    """Counts (holding times all kept), a random stream and an episode; subclasses add `plan()`.
+
+    Names in `memory` are further attributes, arrays or numbers, that `state()` must carry.
+    """
+
+    memory: tuple[str, ...] = ()
+
+    def __init__(self, knowledge: Knowledge, seed: int = 0):
+        if not isinstance(knowledge, Knowledge):
+            raise ParameterError(f"knowledge is {knowledge!r}; it must be a Knowledge, as from model.knowledge().")
+        self.knowledge = knowledge
+        self.counts = Counts(knowledge)
+        self.rng = stream(seed)
+        self.episode: Episode | None = None
+
+    def observe(self, history: History) -> None:
+        """Count a chunk of epochs; a successor outside a known support is refused before anything is counted."""
+        pairs = self.knowledge.pair_table[history.state, history.action]
+        start, states = self.knowledge.support_start, self.knowledge.support_state
+        if start is not None and states is not None:
+            for pair, arrived in zip(pairs, history.next_state, strict=True):
+                if arrived not in states[start[pair]:start[pair + 1]]:
+                    raise ReportError(f"next_state is {self.knowledge.states[arrived]!r}, outside the known support of pair {pair}; "
+                                      "report a state it can lead to, or build the learner without supports. Nothing was counted.")
+        for row in zip(pairs, history.holding_time, history.next_state, history.reward, strict=True):
+            self.counts.add(*row)
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """Return (S, A) tables of the visits and of the mean holding times so far: fresh copies."""
+        table = self.knowledge.table
+        return {"visits": table(self.counts.visits, fill=0), "truncated_mean": table(self.counts.truncated_mean)}
+
+    def state(self) -> dict[str, Any]:
+        """Return everything the learner has become, as arrays and scalars; `restore` continues as if never stopped."""
+        kept = {name: np.array(value) if isinstance(value := getattr(self, name), np.ndarray) else value for name in self.memory}
+        return {"counts": self.counts.state(), "rng": stream_state(self.rng),
+                "episode": self.episode.state() if self.episode else {}, **kept}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become what `state()` described."""
+        self.counts.restore(state["counts"])
+        restore_stream(self.rng, state["rng"])
+        self.episode = Episode.restored(state["episode"], self.knowledge) if state["episode"] else None
+        for name in self.memory:
+            old, new = getattr(self, name), state[name]
+            setattr(self, name, np.array(new, dtype=old.dtype) if isinstance(old, np.ndarray) else type(old)(new))
+
+
+class Belief:
+    """Dirichlet rows over the possible successors (the known supports, else all states) and Gamma rates, given counts.
+
+    `prior` is the Dirichlet weight of each possible successor; None means 1/k each, k of them: together one observation.
+    `rate_prior` = (shape, time) of the Gamma prior, cut to the rate bounds; (0, 0) is uniform in log rate over them.
+    """
+
+    def __init__(self, knowledge: Knowledge, prior: float | None = None, rate_prior: tuple[float, float] = (0.0, 0.0)):
+        self.knowledge = knowledge
+        n_states, n_pairs = knowledge.n_states, knowledge.n_pairs
+        if knowledge.support_start is not None and knowledge.support_state is not None:
+            self.row_start, self.next_state = knowledge.support_start, knowledge.support_state
+        else:
+            self.row_start = np.arange(n_pairs + 1, dtype=np.int64) * n_states
+            self.next_state = np.tile(np.arange(n_states, dtype=np.int64), n_pairs)
+        size = np.diff(self.row_start)
+        if prior is not None and not (isinstance(prior, (int, float)) and 0 < prior < np.inf):
+            raise ParameterError(f"prior is {prior!r}; it must be a positive number, or None for 1/k on each of k successors.")
+        self.weight = 1.0 / size if prior is None else np.full(n_pairs, float(prior))
+        self.shape, self.time = _rate_prior(rate_prior)
+        self.count = np.zeros(len(self.next_state), dtype=np.int64)
+        self.visits = np.zeros(n_pairs, dtype=np.int64)
+        self.holding_sum = np.zeros(n_pairs)
+
+    def update(self, counts: Counts) -> None:
+        """Take over what has been counted."""
+        pair = successor_counts(counts.head, counts.slot_state, counts.slot_next, counts.slot_count, self.row_start,
+                                self.next_state, self.count)
+        if pair >= 0:
+            s, a = self.knowledge.pair_state[pair], self.knowledge.pair_action[pair]
+            raise ParameterError(f"state {self.knowledge.states[s]!r} with action {self.knowledge.actions[a]!r} (pair {pair}) led "
+                                 "outside its known support; give the true supports, or leave them out.")
+        self.visits, self.holding_sum = counts.visits, counts.holding_sum
+
+    def mean(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the posterior mean rows and the empirical rates within the bounds: (probability, rate)."""
+        known = self.knowledge
+        found: tuple[np.ndarray, np.ndarray] = posterior_mean(self.row_start, self.count, self.visits, self.holding_sum, self.weight,
+                                                              known.rate_min, known.rate_max)
+        return found
+
+    def sample(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return a model drawn from the posterior: (probability, rate)."""
+        known = self.knowledge
+        found: tuple[np.ndarray, np.ndarray] = posterior_sample(rng, self.row_start, self.count, self.visits, self.holding_sum,
+                                                                self.weight, self.shape, self.time, known.rate_min, known.rate_max)
+        return found
+
+    def best(self, probability: np.ndarray, rate: np.ndarray, start: np.ndarray,
+             allowed: np.ndarray | None = None) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return (gain, bias, pair per state) of the best policy of a model over these rows, searched from `start`."""
+        known = self.knowledge
+        if allowed is None:
+            allowed = np.ones(known.n_pairs, dtype=np.bool_)
+        found: tuple[float, np.ndarray, np.ndarray] = best_policy(known.pair_start, self.row_start, self.next_state, probability,
+                                                                  known.reward, known.running, rate, allowed, start)
+        return found
+
+
+def _rate_prior(value: tuple[float, float]) -> tuple[float, float]:
+    try:
+        shape, time = (float(part) for part in value)
+    except (TypeError, ValueError):
+        raise ParameterError(f"rate_prior is {value!r}; it must be a pair (shape, time) of the Gamma prior of a rate.") from None
+    if not (0 <= shape < np.inf and 0 <= time < np.inf and (shape > 0) == (time > 0)):
+        raise ParameterError(f"rate_prior is ({shape:g}, {time:g}); shape and time must both be positive, or both 0 (uniform in log rate).")
+    return shape, time

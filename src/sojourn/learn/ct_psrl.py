@@ -1,0 +1,52 @@
+"""CT-PSRL: posterior sampling.  Draw a model from the posterior, follow its best policy for an episode, draw again.
+
+Sources: Thompson 1933; Osband, Russo, Van Roy 2013 (episodes); Ouyang, Gagrani, Nayyar, Jain 2017 (TSDE: an episode also ends
+when it is one epoch longer than the last).  In continuous time the rates have Gamma posteriors; nothing is proved for it here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sojourn.errors import ParameterError
+from sojourn.learn.counting import Belief, CountingLearner
+from sojourn.learn.learner import Plan
+from sojourn.model.knowledge import Knowledge
+
+
+class CTPSRL(CountingLearner):
+    """Plans on a model drawn from its posterior.
+
+    - `episodes`: "tsde" ends an episode when a pair's visits double or it is one epoch longer than the last; "doubling" only
+      when a pair's visits double.
+    - `prior`: Dirichlet weight of each possible successor; None means 1/k each.
+    - `rate_prior`: (shape, time) of the Gamma prior of rates; (0, 0) is uniform in log rate over the bounds.
+    - `samples`: models drawn per plan, of which the one with the largest gain is followed.
+    """
+
+    memory = ("policy_pair",)
+
+    def __init__(self, knowledge: Knowledge, episodes: str = "tsde", prior: float | None = None,
+                 rate_prior: tuple[float, float] = (0.0, 0.0), samples: int = 1, seed: int = 0):
+        super().__init__(knowledge, seed)
+        if episodes not in ("tsde", "doubling"):
+            raise ParameterError(f"episodes is {episodes!r}; it must be 'tsde' or 'doubling'.")
+        if not isinstance(samples, (int, np.integer)) or isinstance(samples, bool) or samples < 1:
+            raise ParameterError(f"samples is {samples!r}; it must be a whole number, at least 1.")
+        self.episodes = episodes
+        self.samples = int(samples)
+        self.belief = Belief(knowledge, prior, rate_prior)
+        self.policy_pair = np.array(knowledge.pair_start[:-1], dtype=np.int64)  # where the next search starts
+
+    def plan(self) -> Plan:
+        """Return the best policy of a drawn model, good until some pair's visits double (and, with TSDE, not much longer)."""
+        self.belief.update(self.counts)
+        gain, start = -np.inf, self.policy_pair
+        for _ in range(self.samples):
+            probability, rate = self.belief.sample(self.rng)
+            found, _, pair = self.belief.best(probability, rate, start)
+            if found > gain:
+                gain, self.policy_pair = found, pair
+        last = self.episode.epochs if self.episode else 0
+        return Plan(self.knowledge.pair_action[self.policy_pair], quota=np.maximum(1, self.counts.visits),
+                    max_epochs=last + 1 if self.episodes == "tsde" else None, info={"sampled_gain": gain})
