@@ -120,7 +120,7 @@ class EpisodeLog:
         return {
             "total": self.total, "rows": np.array(self.rows, dtype=float).reshape(-1, 3 + len(SCALARS)),
             "closed": np.array(self.closed, dtype=float).reshape(-1, 2), "start_visits": self.start_visits.copy(),
-            "policies": np.array(self.policies),
+            "policies": {str(i): policy.copy() for i, policy in enumerate(self.policies)},
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -128,5 +128,6 @@ class EpisodeLog:
         self.rows = [tuple(row) for row in np.asarray(state["rows"]).tolist()]
         self.closed = [tuple(row) for row in np.asarray(state["closed"]).tolist()]
         self.start_visits = np.array(state["start_visits"], dtype=np.int64)
-        self.policies = [np.array(p) if np.ndim(p) == 2 else np.array(p, dtype=self.kind) for p in state["policies"]]
+        saved = [np.array(state["policies"][str(i)]) for i in range(len(state["policies"]))]
+        self.policies = [policy.astype(self.kind) if policy.ndim == 1 else policy for policy in saved]
         self._numbers = {policy.tobytes(): i for i, policy in enumerate(self.policies)}

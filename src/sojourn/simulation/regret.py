@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sojourn.errors import AssumptionError
+from sojourn.errors import AssumptionError, ToleranceError
+from sojourn.instance.gaps import optimum
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.solution import Solution
-from sojourn.solving.solve import solve
 
 
 class Moment(NamedTuple):
@@ -84,13 +84,14 @@ class Yardstick:
 
 def yardstick(model: CTMDP, solution: Solution | None = None) -> Yardstick:
     """Return the optimum of `model` as a Yardstick; where the optimal gain depends on the state, all of it is NaN."""
-    if solution is None:
-        try:
-            solution = solve(model)
-        except AssumptionError:
-            nan = np.full(model.n_pairs, np.nan)
-            return Yardstick(float("nan"), np.full(model.n_states, np.nan), nan, nan, np.array(model.reward))
-    gain, bias = solution.gain, np.asarray(solution.bias)
-    shortfall = (gain - model.running) / model.rate - model.expected_reward
-    gap = shortfall - model.matrix @ bias + bias[model.pair_state]
-    return Yardstick(gain, bias, np.maximum(gap, 0.0), shortfall, np.array(model.reward))
+    try:
+        best = optimum(model, solution)
+    except AssumptionError:
+        nan = np.full(model.n_pairs, np.nan)
+        return Yardstick(float("nan"), np.full(model.n_states, np.nan), nan, nan, np.array(model.reward))
+    except ToleranceError as error:
+        if not isinstance(error.best, Solution):
+            raise
+        best = optimum(model, error.best)
+    shortfall = (best.gain - model.running) / model.rate - model.expected_reward
+    return Yardstick(best.gain, np.asarray(best.bias), best.gap, shortfall, np.array(model.reward))

@@ -118,6 +118,7 @@ class Walk:
         self.recorded: list[History] = []
         self._chunk = 1024  # of a learner's own walk; adapted
         self._fold: Fold | None = None
+        self._used = -1  # slots in use when the last call ended; others mean that someone else has counted
         self._scratch: Counts | None = None
         self._trace = trace_of(0)
         self._plain_world = not (self.world.law != EXPONENTIAL).any() and not self.world.transition_reward.any()
@@ -170,6 +171,8 @@ class Walk:
         episode: Episode | None = getattr(learner, "episode", None)
         if episode is None or episode.epochs_left <= 0:
             episode = self._begin()
+        elif self.log.total == 0:  # a learner that comes in the middle of an episode
+            self.log.begin(episode, self.epoch, self.position, self.visits)
         counts = getattr(learner, "counts", None)
         listening = counts is None and hasattr(learner, "observe")
         if listening or self.record:
@@ -188,6 +191,7 @@ class Walk:
                 self.world, self.position, self.stream.generator, self._course(episode), episode.left, fold, room, limit,
                 self.clock, self._trace)
             self.visits += fold.visits - before
+        self._used = int(fold.used[0])
         episode.epochs += epochs
         episode.epochs_left -= epochs
         if counts is not None:
@@ -215,9 +219,10 @@ class Walk:
         if counts is None:
             counts = self._scratch = self._scratch or Counts(self.knowledge)
         old = self._fold
-        if old is not None and old.head is counts.head and old.slot_state is counts.slot_state and old.visits is counts.visits:
+        if old is not None and old.head is counts.head and old.slot_state is counts.slot_state and self._used == counts.used[0]:
             return old
         counts.reserve(len(self.world.next_state))
+        self._used = int(counts.used[0])
         self._fold = Fold(counts.visits, counts.holding_sum, counts.reward_sum, counts.head, counts.slot_state, counts.slot_next,
                           counts.slot_count, counts.used, np.full(len(self.world.next_state), -1, dtype=np.int64), counts.scale)
         return self._fold

@@ -1,0 +1,133 @@
+"""The compiled walks equal the plain one bit for bit: state, counts, clock, slots and what is left of the random stream."""
+
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sojourn.kernels.fast_walk import packed_cells, walk_fast
+from sojourn.kernels.walk import holding_time, holding_time_reference, walk_plan, walk_plan_reference
+from sojourn.learn.counts import Counts
+from sojourn.learn.streams import stream_state
+from sojourn.model.ctmdp import CTMDP
+from sojourn.simulation.holding import LAWS, law_of
+from sojourn.simulation.walk import Course, Fold, trace_of
+from sojourn.simulation.world import world_of
+
+WRITTEN = {"gamma": "gamma:shape=0.7", "erlang": "erlang:stages=3", "weibull": "weibull:shape=1.5", "pareto": "pareto:shape=2.5",
+           "uniform": "uniform:spread=0.5", "lognormal": "lognormal:cv=2", "hyperexponential": "hyperexponential:probability=0.3"}
+
+
+def some_model(seed: int, running: bool = False, paid: bool = False) -> CTMDP:
+    rng = np.random.default_rng(seed)
+    states, actions = int(rng.integers(1, 7)), int(rng.integers(1, 4))
+    rows = rng.dirichlet(np.full(states, 0.4), (states, actions))
+    rows[rows < 0.02] = 0
+    rows += (rows.sum(axis=2, keepdims=True) == 0) / states
+    rows /= rows.sum(axis=2, keepdims=True)
+    more = {"transition_reward": rng.normal(size=rows.shape)} if paid else {}
+    flow = rng.normal(size=(states, actions)) if running else None
+    return CTMDP.from_arrays(rows, rng.uniform(0.5, 4, (states, actions)), rng.random((states, actions)), flow, **more)
+
+
+class Setting:
+    """Everything one walk changes, so that two of them can be compared."""
+
+    def __init__(self, model: CTMDP, seed: int, laws=None, randomized: bool = False, rows: int = 0):
+        rng = np.random.default_rng(seed + 1)
+        self.knowledge = model.knowledge()
+        self.world = world_of(model, laws)
+        self.counts = Counts(self.knowledge, delta=0.3)
+        self.counts.reserve(len(model.next_state))
+        c = self.counts
+        slot_of = np.full(len(model.next_state), -1, dtype=np.int64)
+        self.fold = Fold(c.visits, c.holding_sum, c.reward_sum, c.head, c.slot_state, c.slot_next, c.slot_count, c.used, slot_of,
+                         c.scale)
+        self.left = rng.integers(1, 60, model.n_pairs)
+        self.rng = np.random.Generator(np.random.PCG64(seed))
+        self.own = np.random.Generator(np.random.PCG64(seed + 2))
+        pairs = np.array([rng.integers(model.pair_start[s], model.pair_start[s + 1]) for s in range(model.n_states)])
+        table = np.cumsum(rng.dirichlet(np.ones(model.n_actions), model.n_states), axis=1)
+        table[:, -1] = 1.0
+        self.course = Course(pairs, table if randomized else np.zeros((0, 0)), self.knowledge.pair_table.astype(np.int64), self.own)
+        self.clock, self.trace = np.zeros(3), trace_of(rows)
+        self.total = np.zeros(model.n_pairs, dtype=np.int64)
+
+    def run(self, kernel, state: int, epochs: int, max_time: float = np.inf):
+        return tuple(int(x) for x in kernel(self.world, state, self.rng, self.course, self.left, self.fold, epochs, max_time,
+                                            self.clock, self.trace))
+
+    def run_fast(self, state: int, epochs: int, max_time: float = np.inf):
+        words, w = stream_state(self.rng), self.world
+        out = walk_fast(w, state, words, self.course.pair, self.left, self.total, self.fold, epochs, max_time, self.clock,
+                        np.zeros(8 * (len(w.pair_start) - 1), dtype=np.int64), packed_cells(w.next_state, w.cut, w.own, w.other))
+        return tuple(int(x) for x in out), words
+
+    def seen(self) -> list[np.ndarray]:
+        arrays = [*self.fold[:-1], self.left, self.clock, stream_state(self.own), *self.trace]
+        return [np.array(a) for a in arrays]
+
+
+def same(one: Setting, two: Setting) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(one.seen(), two.seen()))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.booleans(), st.booleans(), st.sampled_from([np.inf, 20.0]))
+def test_the_general_walk_equals_its_reference(seed, randomized, paid, max_time):
+    model = some_model(seed, running=True, paid=paid)
+    one, two = (Setting(model, seed, None, randomized, rows=400) for _ in range(2))
+    assert one.run(walk_plan, 0, 400, max_time) == two.run(walk_plan_reference, 0, 400, max_time)
+    assert same(one, two) and one.rng.random() == two.rng.random()
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([np.inf, 20.0]))
+def test_the_fast_walk_equals_the_reference(seed, running, max_time):
+    model = some_model(seed, running)
+    one, two = Setting(model, seed), Setting(model, seed)
+    fast, words = one.run_fast(0, 400, max_time)
+    assert fast == two.run(walk_plan_reference, 0, 400, max_time)
+    assert same(one, two) and np.array_equal(words, stream_state(two.rng))
+    assert np.array_equal(one.total, two.fold.visits)
+
+
+def test_a_plan_ends_on_arriving_at_a_pair_with_nothing_left_not_when_its_last_visit_is_spent():
+    model = CTMDP.from_arrays([[[0, 1]], [[1, 0]]], [[1.0], [1.0]], [[0.0], [0.0]])
+    here = Setting(model, 0)
+    here.left[:] = (2, 5)
+    (state, epochs, ended, _, _), _ = here.run_fast(0, 100)
+    assert (state, epochs, ended) == (0, 4, True)  # 0 1 0 1, then back in 0
+    again = Setting(model, 0)
+    again.left[:] = (2, 5)
+    (state, epochs, ended, _, _), _ = again.run_fast(0, 4)
+    assert (state, epochs, ended) == (0, 4, False)
+
+
+@pytest.mark.parametrize("name", sorted(LAWS))
+def test_every_law_draws_the_same_compiled_as_not(name):
+    law, first, second = law_of(WRITTEN.get(name, name))
+    one, two = (np.random.Generator(np.random.PCG64(3)) for _ in range(2))
+    for _ in range(2000):
+        assert holding_time(one, law, 0.7, first, second) == holding_time_reference(two, law, 0.7, first, second)
+    assert one.random() == two.random()
+
+
+def test_a_walk_under_other_laws_equals_its_reference():
+    model = some_model(4)
+    for name in sorted(LAWS):
+        if name == "unit":
+            continue
+        one, two = (Setting(model, 9, WRITTEN.get(name, name), rows=50) for _ in range(2))
+        assert one.run(walk_plan, 0, 50) == two.run(walk_plan_reference, 0, 50)
+        assert same(one, two)
+
+
+def test_settings_are_independent_copies():
+    model = some_model(1)
+    here = Setting(model, 1)
+    before = copy.deepcopy(here.seen())
+    Setting(model, 1).run_fast(0, 50)
+    assert all(np.array_equal(a, b) for a, b in zip(before, here.seen()))
