@@ -10,6 +10,7 @@ gymnasium (extra `gym`).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -17,6 +18,9 @@ import numpy as np
 
 from sojourn.errors import ModelError, ParameterError, require
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.knowledge import Knowledge
+from sojourn.model.numbers import real_array
+from sojourn.simulation.session import Session
 from sojourn.zoo.catalogue import families, family
 
 require("gymnasium", "gym")
@@ -130,6 +134,101 @@ class ZooEnv(CTMDPEnv):
         from sojourn.zoo.catalogue import make
 
         super().__init__(make(family, **parameters), strict=strict, start=start, render_mode=render_mode)
+
+
+@dataclass(frozen=True, eq=False)
+class Driven:
+    """What happened while a learner drove an environment: one row per step, and the session, which may go on."""
+
+    state: np.ndarray
+    action: np.ndarray
+    holding_time: np.ndarray
+    next_state: np.ndarray
+    reward: np.ndarray
+    episodes: int  # how often the environment ended and was reset
+    session: Session
+
+    @property
+    def time(self) -> float:
+        return float(self.holding_time.sum())
+
+    @property
+    def gain(self) -> float:
+        """Reward per unit of time so far."""
+        return float(self.reward.sum() / self.holding_time.sum())
+
+
+def knowledge_of(env: gymnasium.Env[Any, Any], reward: Any = None, rate_bounds: tuple[float, float] | None = None) -> Knowledge:
+    """Return what a learner may know of an environment with discrete spaces.
+
+    One of ours knows its own.  Of another, every action is admissible everywhere; `reward` is an (S, A) table of mean
+    rewards (default: computed from `env.unwrapped.P`, which Gymnasium's toy texts have, else 0: use a learner for unknown
+    rewards); `rate_bounds` is (1, 1) by default, which is right where every step takes one unit of time.
+    """
+    inner = env.unwrapped
+    if isinstance(inner, CTMDPEnv) and reward is None:
+        return inner.model.knowledge(rate_bounds)
+    states, actions = _sizes(env)
+    if reward is None:
+        reward = _toy_text_rewards(getattr(inner, "P", None), states, actions)
+    return Knowledge.from_arrays(real_array("reward", reward, (states, actions)), rate_bounds or (1.0, 1.0))
+
+
+def drive(env: gymnasium.Env[Any, Any], learner: Any, *, max_epochs: int, knowledge: Knowledge | None = None,
+          seed: int | None = None, **parameters: Any) -> Driven:
+    """Let one of our learners act in a Gymnasium environment with discrete spaces; return what happened.
+
+    `learner` is a learner, or the name of one (then `parameters` go to it and `knowledge` defaults to `knowledge_of(env)`).
+    The holding time of a step is `info["holding_time"]`, 1 where there is none.  Where an environment ends, it is reset and the
+    state after the reset counts as the next one: the task goes on.
+
+    >>> env = gymnasium.make("sojourn.gym:sojourn/ThreeState-v0")
+    >>> driven = drive(env, "ct-ucrl", max_epochs=200, seed=1, delta=0.1)
+    >>> len(driven.state), driven.session.epoch
+    (200, 201)
+    """
+    _sizes(env)
+    if isinstance(max_epochs, bool) or not isinstance(max_epochs, (int, np.integer)) or max_epochs < 1:
+        raise ParameterError(f"max_epochs is {max_epochs!r}; it must be an integer of at least 1.")
+    if isinstance(learner, str):
+        from sojourn.learn.catalogue import learner as make_learner
+
+        knowledge = knowledge or knowledge_of(env)
+        learner = make_learner(learner, knowledge, seed=seed or 0, **parameters)
+    observation, _ = env.reset(seed=seed)
+    shift, first = int(env.observation_space.start), int(env.action_space.start)  # type: ignore[attr-defined]
+    session = Session(learner, int(observation) - shift, knowledge=knowledge)
+    rows, episodes = [], 0
+    for _ in range(max_epochs):
+        before, action = session.state, session.action
+        observation, paid, terminated, truncated, info = env.step(action + first)
+        if terminated or truncated:
+            episodes += 1
+            observation, _ = env.reset()
+        holding_time = float(info.get("holding_time", 1.0))
+        session.report(holding_time, int(observation) - shift, reward=float(info.get("reward_lump", paid)))
+        rows.append((before, action, holding_time, session.state, float(paid)))
+    state, took, held, arrived, earned = (np.array(column) for column in zip(*rows))
+    return Driven(state, took, held, arrived, earned, episodes=episodes, session=session)
+
+
+def _sizes(env: gymnasium.Env[Any, Any]) -> tuple[int, int]:
+    sizes = []
+    for name in ("observation_space", "action_space"):
+        space = getattr(env, name)
+        if not isinstance(space, gymnasium.spaces.Discrete):
+            raise ParameterError(f"{name} is {space}; our learners need Discrete spaces. Wrap the environment to number them.")
+        sizes.append(int(space.n))
+    return sizes[0], sizes[1]
+
+
+def _toy_text_rewards(table: Any, states: int, actions: int) -> np.ndarray:
+    """Return mean rewards from `P[state][action] = [(probability, next, reward, ends), ...]`, or zeros where there is none."""
+    rewards = np.zeros((states, actions))
+    for s, choices in (table or {}).items():
+        for a, outcomes in choices.items():
+            rewards[s, a] = sum(p * r for p, _, r, _ in outcomes)
+    return rewards
 
 
 def register_all() -> None:

@@ -90,8 +90,8 @@ def _arrows(ax: Any, model: Any, policy: np.ndarray, place: np.ndarray, flat: bo
             continue
         bend = 0.22 if (j, s) in edges else 0.0
         ax.add_patch(FancyArrowPatch(
-            _point(place[s]), _point(place[j]), connectionstyle=f"arc3,rad={bend}", arrowstyle="-|>", mutation_scale=13, color=color,
-            linewidth=width, patchA=circles[s], patchB=circles[j], shrinkA=1, shrinkB=2, zorder=2 if mine else 1))
+            _point(place[s]), _point(place[j]), connectionstyle=f"arc3,rad={bend}", arrowstyle="-|>", mutation_scale=13,
+            color=color, linewidth=width, patchA=circles[s], patchB=circles[j], shrinkA=1, shrinkB=2, zorder=2 if mine else 1))
         if mine:
             along = place[j] - place[s]
             middle = (place[s] + place[j]) / 2 + np.array([along[1], -along[0]]) * bend / 2
@@ -103,8 +103,8 @@ def _loop(ax: Any, at: np.ndarray, out: np.ndarray, color: str, width: float, mi
 
     side = np.array([-out[1], out[0]]) * 0.24
     ax.add_patch(FancyArrowPatch(
-        _point(at + out * 0.53 + side), _point(at + out * 0.53 - side), connectionstyle="arc3,rad=-1.5", arrowstyle="-|>", mutation_scale=11,
-        color=color, linewidth=width, zorder=2 if mine else 1))
+        _point(at + out * 0.53 + side), _point(at + out * 0.53 - side), connectionstyle="arc3,rad=-1.5", arrowstyle="-|>",
+        mutation_scale=11, color=color, linewidth=width, zorder=2 if mine else 1))
     if mine:
         _number(ax, at + out * 0.9, mine)
 

@@ -51,7 +51,7 @@ def plot_grid(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None
         _share(panels[1, column], fig, at[here], occupancy[here], levels, column == len(slices) - 1)
         _bias(panels[2, column], fig, at[here], solution.bias[here], solution.bias, column == len(slices) - 1)
         if value is not None:
-            panels[0, column].set_title(f"{names[2]} {value}", fontsize=11, color=INK, loc="left")
+            panels[0, column].set_title(f"{names[2]}: {value}", fontsize=11, color=INK, loc="left")
     for row, words in enumerate(("what to do", "share of time spent (log scale)", "bias: head start in reward")):
         _dress(panels[row], names, words, several=len(slices) > 1, bottom=row == 2 or len(slices) == 1)
     _legend(fig, panels, model, used, several=len(slices) > 1)

@@ -53,7 +53,7 @@ FAMILY = Family(
     parameters=(
         count("capacity", 5, "customers", "room at each queue, the one in service included", 1, 1413),
         rate("arrival_rate", 0.8, "arrivals to be routed"),
-        rate("dedicated_rate", 0.05, "arrivals that each queue has of its own", zero=True),
+        rate("dedicated_rate", 0.0, "arrivals that each queue has of its own", zero=True),
         Parameter("service_rates", (1.0, 0.6), "1/time", "service rate of each queue (2 to 6 queues)", "reals", 0, 1e6, True),
         Parameter("costs", (1.0, 1.0), "reward/(time x customer)", "cost of a customer at each queue", "reals", 0, 1e6),
         amount("loss_cost", 40.0, "reward", "cost of a lost customer"),
@@ -62,6 +62,6 @@ FAMILY = Family(
     axes=("customers at queue 1", "customers at queue 2"),
     answer="Equal queues: join the shortest (Winston 1977). Two different queues: a monotone switching curve (Hajek "
     "1984).",
-    note="With dedicated_rate=0 a policy that never uses a queue never reaches its states: unichain and "
-    "communicating, not irreducible.",
+    note="Irreducible under every policy even without dedicated streams: a full queue sends arrivals on to the "
+    "others, and from full queues services lead everywhere.",
 )

@@ -18,8 +18,9 @@ def build(capacity: int, arrival_rate: float, slow_rate: float, fast_rate: float
     states, (first, second) = grid(size, size)
     model = Assembly(len(states))
     able = (first > 0) & (second < capacity)
+    moving = (first < capacity) | (second > 0)  # something happens even while station 1 stands still
     for action, speed in (("hold back", slow_rate), ("push", fast_rate)):
-        at = able if action == "push" else first >= 0
+        at = able if action == "push" else moving | (speed > 0)
         x, y, s = first[at], second[at], states[at]
         jumps = [
             ((x + (x < capacity)) * size + y, arrival_rate * (x < capacity)),
