@@ -1,0 +1,283 @@
+"""Optimism over KL confidence sets: the best row of a KL ball, the exponential-KL interval, and policy iteration over both.
+
+Best row: maximise Σ q u over KL(p ‖ q) <= x.  With d(y) = max u - u(y) and w > 0 the maximiser is q(y) ∝ p(y)/(w + d(y)), where w
+solves f(w) = Σ p log(w + d) + log Σ p/(w + d) = x, and f falls from f(0) to 0.  If f(0) < x, which needs a best successor that was
+never seen, w = 0 and it gets the mass 1 - exp(f(0) - x).
+
+Interval: the rates l with l m - 1 - log(l m) <= x, m the plain mean holding time: between the two roots of y - 1 - log y = x.
+"""
+
+from math import lgamma, log
+
+import numpy as np
+
+from sojourn.kernels.jit import kernel
+from sojourn.kernels.planning import evaluate_policy
+
+STEPS = 200
+
+
+def kl_row_reference(p, shortfall, x):
+    """Return (the best row q of the ball KL(p ‖ q) <= x, Σ q d), by bisection on w; a row without data goes to the best."""
+    p, d = np.asarray(p, float), np.asarray(shortfall, float)
+    best = int(np.argmin(d))
+    seen = p > 0
+    if not seen.any() or x == np.inf:
+        return np.eye(len(p))[best], float(d[best])
+    d = d - d[best]
+    if d[seen].max() == 0:
+        return p.copy(), float(shortfall[best])
+
+    def f(w):
+        return p[seen] @ np.log(w + d[seen]) + np.log((p[seen] / (w + d[seen])).sum())
+
+    if p[d == 0].sum() == 0 and f(0.0) <= x:
+        q = np.zeros(len(p))
+        q[seen] = p[seen] / d[seen] / (p[seen] / d[seen]).sum() * np.exp(f(0.0) - x)
+        q[best] = 1 - np.exp(f(0.0) - x)
+        return q, float(q @ d + shortfall[best])
+    low, high = 0.0, d.max() * (1 + 1 / np.sqrt(x)) if x > 0 else np.inf
+    if high == np.inf:
+        return p.copy(), float(p @ d + shortfall[best])
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if f(middle) > x else (low, middle)
+    q = p / (high + d)
+    return q / q.sum(), float(q @ d / q.sum() + shortfall[best])
+
+
+@kernel
+def kl_gap(p, d, w):
+    """Return (f(w), f'(w), Σ p/(w + d))."""
+    total = 0.0
+    first = 0.0
+    second = 0.0
+    for y in range(len(p)):
+        if p[y] > 0.0:
+            t = w + d[y]
+            total += p[y] * np.log(t)
+            first += p[y] / t
+            second += p[y] / (t * t)
+    return total + np.log(first), first - second / first, first
+
+
+@kernel
+def kl_multiplier(p, d, x, spread):
+    """Return w > 0 with f(w) = x, by Newton's method kept within a bracket; `spread` is Σ p d² - (Σ p d)²."""
+    low = 0.0
+    high = np.inf
+    w = np.sqrt(spread / (2.0 * x))
+    for _ in range(STEPS):
+        value, slope, _ = kl_gap(p, d, w)
+        if value > x:
+            low = w
+        else:
+            high = w
+        step = (x - value) / slope if slope < 0.0 else np.inf
+        new = w + step
+        if not (new > low and new < high):
+            new = 2.0 * w if high == np.inf else 0.5 * (low + high)
+        if abs(new - w) <= 1e-13 * w:
+            return new
+        w = new
+    return w
+
+
+@kernel
+def kl_row(p, shortfall, x, q):
+    n = len(p)
+    best = 0
+    for y in range(n):
+        if shortfall[y] < shortfall[best]:
+            best = y
+    floor = shortfall[best]
+    d = np.empty(n)
+    mass, at_best, mean, square = 0.0, 0.0, 0.0, 0.0
+    for y in range(n):
+        d[y] = shortfall[y] - floor
+        q[y] = p[y]
+        mass += p[y]
+        mean += p[y] * d[y]
+        square += p[y] * d[y] * d[y]
+        if d[y] == 0.0:
+            at_best += p[y]
+    if mass == 0.0 or x == np.inf:
+        q[:] = 0.0
+        q[best] = 1.0
+        return floor
+    if mean == 0.0 or x <= 0.0:
+        return floor + mean
+    w = 0.0
+    rest = 1.0
+    if at_best == 0.0:
+        value, _, first = kl_gap(p, d, 0.0)
+        if value <= x:
+            rest = np.exp(value - x)
+            for y in range(n):
+                q[y] = p[y] / d[y] / first * rest if p[y] > 0.0 else 0.0
+            q[best] += 1.0 - rest
+            return floor + rest / first
+    w = kl_multiplier(p, d, x, max(square - mean * mean, 1e-300))
+    _, _, first = kl_gap(p, d, w)
+    lost = 0.0
+    for y in range(n):
+        q[y] = p[y] / (w + d[y]) / first
+        lost += q[y] * d[y]
+    return floor + lost
+
+
+def exponential_interval_reference(x):
+    """Return (y1, y2), y1 <= 1 <= y2: the roots of y - 1 - log y = x, by bisection."""
+    def root(low, high):
+        for _ in range(STEPS):
+            middle = (low + high) / 2
+            inside = middle - 1 - log(middle) <= x
+            low, high = (low, middle) if inside == (middle < 1) else (middle, high)
+        return (low + high) / 2
+
+    return root(np.exp(-1 - x) / 2, 1.0), root(1.0, 2 + 2 * x + np.sqrt(2 * x))
+
+
+@kernel
+def exponential_interval(x):
+    below = np.exp(-1.0 - x) if x > 1.0 else max(1.0 - np.sqrt(2.0 * x), np.exp(-1.0 - x))
+    for _ in range(STEPS):  # from the left of the lower root: y - 1 - log y is convex, Newton climbs to it
+        step = (below - 1.0 - np.log(below) - x) / (1.0 - 1.0 / below)
+        below -= step
+        if abs(step) <= 1e-15 * below:
+            break
+    above = 1.0 + x + np.sqrt(2.0 * x)
+    for _ in range(STEPS):
+        step = (above - 1.0 - np.log(above) - x) / (1.0 - 1.0 / above) if above > 1.0 else 0.0
+        above -= step
+        if abs(step) <= 1e-15 * above:
+            break
+    return min(below, 1.0), max(above, 1.0)
+
+
+def row_threshold_reference(count, confidence):
+    """Return the bound on N KL(p̂ ‖ p) that holds at all times with probability 1 - confidence.
+
+    By Ville's inequality for the Dirichlet(1/k) mixture of likelihoods over the k possible successors:
+    log(1/confidence) + Σ n_y log(n_y/N) - log [Γ(1)/Γ(1 + N) Π Γ(1/k + n_y)/Γ(1/k)].
+    """
+    n, a = sum(count), 1 / len(count)
+    likelihood = sum(c * log(c / n) for c in count if c > 0)
+    mixture = -lgamma(1 + n) + sum(lgamma(a + c) - lgamma(a) for c in count if c > 0)
+    return log(1 / confidence) + likelihood - mixture
+
+
+@kernel
+def row_threshold(count, confidence):
+    n = 0.0
+    for y in range(len(count)):
+        n += count[y]
+    a = 1.0 / len(count)
+    total = -np.log(confidence) + lgamma(1.0 + n)
+    for y in range(len(count)):
+        if count[y] > 0:
+            total += count[y] * np.log(count[y] / n) - lgamma(a + count[y]) + lgamma(a)
+    return total
+
+
+def kl_sets_reference(row_start, count, visits, holding_sum, confidence, rate_min, rate_max):
+    """Return (row radius, rate_low, rate_high, empty): KL radii and rate intervals, each failing ever with at most `confidence`.
+
+    The interval after n visits has y - 1 - log y <= log(2 n (n + 1)/confidence)/n: 2 e^{-x} at each n, and Σ 1/(n (n + 1)) = 1.
+    No data: everything; an interval outside the bounds is put at the nearer one and counted in `empty`.
+    """
+    pairs = len(visits)
+    radius, low, high, empty = np.full(pairs, np.inf), np.full(pairs, rate_min), np.full(pairs, rate_max), 0
+    for i in np.flatnonzero(visits):
+        n = visits[i]
+        radius[i] = row_threshold_reference(count[row_start[i]:row_start[i + 1]], confidence) / n
+        y1, y2 = exponential_interval_reference(log(2 * n * (n + 1) / confidence) / n)
+        ends = y1 * n / holding_sum[i], y2 * n / holding_sum[i]
+        empty += ends[1] < rate_min or ends[0] > rate_max
+        low[i], high[i] = np.clip(ends, rate_min, rate_max)
+    return radius, low, high, empty
+
+
+@kernel
+def kl_sets(row_start, count, visits, holding_sum, confidence, rate_min, rate_max):
+    pairs = len(visits)
+    radius, low, high = np.full(pairs, np.inf), np.full(pairs, rate_min), np.full(pairs, rate_max)
+    empty = 0
+    for i in range(pairs):
+        n = visits[i]
+        if n > 0:
+            radius[i] = row_threshold(count[row_start[i]:row_start[i + 1]], confidence) / n
+            below, above = exponential_interval(np.log(2.0 * n * (n + 1.0) / confidence) / n)
+            below *= n / holding_sum[i]
+            above *= n / holding_sum[i]
+            if above < rate_min or below > rate_max:
+                empty += 1
+            low[i] = min(max(below, rate_min), rate_max)
+            high[i] = min(max(above, rate_min), rate_max)
+    return radius, low, high, empty
+
+
+def kl_bellman_reference(u, pair_start, row_start, next_state, probability, radius, rate_low, rate_high, reward, running, top_rate):
+    """Return (Tu, pair, rate, rows q) in uniformised units: T u(s) = u(s) + max (λ/Λ)(r + Σ q u - u(s)) + c/Λ.  Paper: eq:EVI"""
+    n_states = len(pair_start) - 1
+    u_next, pair, rate, rows = np.empty(n_states), np.zeros(n_states, dtype=np.int64), np.zeros(len(reward)), probability.copy()
+    for s in range(n_states):
+        u_next[s] = -np.inf
+        for i in range(pair_start[s], pair_start[s + 1]):
+            row = slice(row_start[i], row_start[i + 1])
+            rows[row], lost = kl_row_reference(probability[row], u.max() - u[next_state[row]], radius[i])
+            bracket = reward[i] + u.max() - lost - u[s]
+            rate[i] = rate_high[i] if bracket >= 0 else rate_low[i]
+            worth = u[s] + bracket * rate[i] / top_rate + running[i] / top_rate
+            if worth > u_next[s]:
+                u_next[s], pair[s] = worth, i
+    return u_next, pair, rate, rows
+
+
+@kernel
+def kl_bellman(u, pair_start, row_start, next_state, probability, radius, rate_low, rate_high, reward, running, top_rate):
+    n_states = len(pair_start) - 1
+    u_next, pair, rate, rows = np.empty(n_states), np.zeros(n_states, dtype=np.int64), np.zeros(len(reward)), probability.copy()
+    top = u.max()
+    shortfall = np.empty(len(next_state))
+    for k in range(len(next_state)):
+        shortfall[k] = top - u[next_state[k]]
+    for s in range(n_states):
+        u_next[s] = -np.inf
+        for i in range(pair_start[s], pair_start[s + 1]):
+            a = row_start[i]
+            b = row_start[i + 1]
+            lost = kl_row(probability[a:b], shortfall[a:b], radius[i], rows[a:b])
+            bracket = reward[i] + top - lost - u[s]
+            rate[i] = rate_high[i] if bracket >= 0.0 else rate_low[i]
+            worth = u[s] + bracket * rate[i] / top_rate + running[i] / top_rate
+            if worth > u_next[s]:
+                u_next[s] = worth
+                pair[s] = i
+    return u_next, pair, rate, rows
+
+
+@kernel
+def kl_optimism(u, tolerance, max_steps, pair_start, row_start, next_state, probability, radius, rate_low, rate_high, reward,
+                running, top_rate):
+    """Policy iteration over the extended model until one Bellman step has span(Tu - u) < tolerance; u is changed in place.
+
+    Returns (pair, low, high, steps, converged), low and high the extremes of Tu - u.  Every fourth step is a damped Bellman step.
+    """
+    bias = np.empty(len(u))
+    low, high = -np.inf, np.inf
+    pair = np.zeros(len(u), dtype=np.int64)
+    for step in range(max_steps):
+        u_next, pair, rate, rows = kl_bellman(u, pair_start, row_start, next_state, probability, radius, rate_low, rate_high, reward,
+                                              running, top_rate)
+        low = (u_next - u).min()
+        high = (u_next - u).max()
+        if high - low < tolerance:
+            return pair, low, high, step + 1, True
+        if step % 4 < 3:
+            evaluate_policy(row_start, next_state, rows, reward, running, rate, pair, bias)
+            if np.isfinite(bias).all() and np.abs(bias).max() < 1e7 * (1.0 + np.abs(u).max() + np.abs(reward).max()):
+                u[:] = bias
+                continue
+        u += 0.9 * (u_next - u) - 0.9 * low
+    return pair, low, high, max_steps, False

@@ -1,0 +1,95 @@
+"""CT-KL-UCRL: CT-UCRL's optimism and episodes with Kullback-Leibler confidence sets.
+
+Sources: Filippi, Cappe, Garivier 2010 (KL balls for rows); Gao and Zhou (alg: CTUCRL: episodes, optimism).
+
+Confidence.  With P pairs, each of the 2P sets below holds *at all times* with probability 1 - delta/(2P), so all of them together
+with probability 1 - delta, whatever the policy:
+
+- rows: N KL(p̂ ‖ p) <= log(2P/delta) + log of (largest likelihood / Dirichlet(1/k) mixture of likelihoods) (Ville's inequality);
+- holding times: n (m̂/m - 1 - log(m̂/m)) <= log(4 P n (n + 1)/delta), m̂ the plain mean of n.  At a fixed n an exponential sample
+  leaves {n (...) <= x} with probability at most 2 e^{-x}; the union over n costs Σ 1/(n (n + 1)) = 1.
+
+On that event the planned gain is at least the true one.  A regret bound of its own is not proved here.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from sojourn.errors import ToleranceError
+from sojourn.kernels.kl_optimism import kl_optimism, kl_sets
+from sojourn.learn.counting import Belief, CountingLearner
+from sojourn.learn.ct_ucrl import confidence, positive
+from sojourn.learn.learner import Plan
+from sojourn.model.knowledge import Knowledge
+
+MAX_STEPS = 20_000
+
+
+class CTKLUCRL(CountingLearner):
+    """Plans on the best model within KL balls and exponential-KL intervals; replans when a count doubles.   Paper: alg: CTUCRL
+
+    Give exactly one of `delta` in (0, 1] and `horizon` = N epochs, which means delta = 1/N.  `radius_scale` multiplies the bounds on
+    N KL; below 1 there is no guarantee left.  Planning stops at span(Tu - u) < w/sqrt(t), w the largest reward per uniformised
+    step (eq:stop has w = 1, for rewards of order 1).
+    """
+
+    memory = ("values", "row_radius", "rate_low", "rate_high", "planned_visits")
+
+    def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
+                 seed: int = 0):
+        super().__init__(knowledge, seed)
+        self.delta = confidence(delta, horizon)
+        self.radius_scale = positive("radius_scale", radius_scale)
+        self.belief = Belief(knowledge)
+        self.values = np.zeros(knowledge.n_states)
+        steps = [np.abs(knowledge.reward * rate + knowledge.running).max() for rate in (knowledge.rate_min, knowledge.rate_max)]
+        self.scale = max(steps) / knowledge.rate_max or 1.0
+        self.sets()
+
+    def sets(self) -> int:
+        """Take the confidence sets from the counts: KL radii of rows, intervals of rates; return how many intervals are empty."""
+        known, counts = self.knowledge, self.counts
+        self.belief.update(counts)
+        level = (self.delta / (2 * known.n_pairs)) ** self.radius_scale
+        self.row_radius, self.rate_low, self.rate_high, empty = kl_sets(
+            self.belief.row_start, self.belief.count, counts.visits, counts.holding_sum, level, known.rate_min, known.rate_max)
+        self.planned_visits = counts.visits.copy()
+        return int(empty)
+
+    def plan(self) -> Plan:
+        """Return the optimistic policy, good until some pair's visits double."""
+        empty = self.sets()
+        known, rows = self.knowledge, self.belief
+        empirical = rows.count / np.repeat(np.maximum(1, self.counts.visits), np.diff(rows.row_start))
+        u = self.values.copy()
+        pair, low, high, steps, converged = kl_optimism(
+            u, self.scale / sqrt(self.counts.epoch), MAX_STEPS, known.pair_start, rows.row_start, rows.next_state, empirical,
+            self.row_radius, self.rate_low, self.rate_high, known.reward, known.running, float(known.rate_max))
+        if not converged:
+            raise ToleranceError(f"optimistic planning has span(Tu - u) = {high - low:.3g} after {steps} steps; it must fall below "
+                                 f"{self.scale / sqrt(self.counts.epoch):.3g}. Are all states able to reach each other?")
+        self.values = u - u.min()
+        info = {"optimistic_gain": float(known.rate_max * high), "optimistic_gain_low": float(known.rate_max * low), "sweeps": steps,
+                "empty_intervals": empty}
+        return Plan(known.pair_action[pair], quota=np.maximum(1, self.counts.visits), info=info)
+
+    def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
+        """Return whether a model with this (P, S) matrix of transitions and these rates is in the confidence sets."""
+        rows = self.belief
+        pair = np.repeat(np.arange(self.knowledge.n_pairs), np.diff(rows.row_start))
+        seen = rows.count > 0
+        p = rows.count[seen] / self.planned_visits[pair[seen]]
+        q = np.asarray(transition)[pair[seen], rows.next_state[seen]]
+        with np.errstate(divide="ignore"):
+            divergence = np.bincount(pair[seen], p * np.log(p / q), minlength=self.knowledge.n_pairs)
+        inside = (self.rate_low <= rate * (1 + 1e-12)) & (rate <= self.rate_high * (1 + 1e-12))
+        return bool((divergence <= self.row_radius).all() and inside.all())
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """Return (S, A) tables of visits, mean holding times, KL radii and rate intervals of the last plan."""
+        table = self.knowledge.table
+        return {**super().snapshot(), "transition_radius": table(self.row_radius),
+                "rate_interval": table(np.stack([self.rate_low, self.rate_high], axis=1))}
