@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.instance.first_passage import Passage
+from sojourn.instance.first_passage import AllTargets, Passage
 from sojourn.model.ctmdp import CTMDP
 
 EXACT_STATES = 3000  # up to here all pairs of states are compared; above, the diameter is bracketed
@@ -153,7 +153,7 @@ class _Search:
         self._bound_by(chain, share @ self.passage.cost)
 
     def _bound_by(self, chain: Any, cost: np.ndarray) -> None:
-        found = self.passage.to_all(chain, cost)
+        found = AllTargets(chain).hits(cost)
         for part in _blocks(np.flatnonzero(np.isfinite(found[0]))):
             block = found[:, part]
             np.fmin(self.upper[:, part], _raised(block, self.passage.excess_above(block, part), part), out=block)

@@ -17,6 +17,47 @@ EPSILON = float(np.finfo(float).eps)
 DENSE_FILL = 0.1  # above this share of non-zeros in the factors a dense factorization is faster
 
 
+class AllTargets:
+    """Expected costs of one irreducible chain to all targets, from a single inverse of I - P with one entry raised."""
+
+    def __init__(self, chain: Any):
+        self.chain, n = chain, chain.shape[0]
+        system = np.eye(n) - chain.toarray()
+        reference = 0
+        for _ in range(2):
+            system[reference, reference] += 1.0
+            self.inverse = np.linalg.inv(system)  # visits before the chain, at `reference`, decides to stop
+            system[reference, reference] -= 1.0
+            law = np.maximum(self.inverse[reference], 0.0)
+            self.law = law / law.sum()
+            if self.law[reference] >= 1e-3 * self.law.max():
+                break
+            reference = int(np.argmax(self.law))
+
+    def hits(self, cost: np.ndarray) -> np.ndarray:
+        """Return H[s, t], the expected cost of reaching t from s; NaN in columns whose rounding errors may exceed 1e-9."""
+        total = self.inverse @ cost
+        with np.errstate(all="ignore"):
+            cycle = (self.law @ cost) / self.law
+            own = np.diag(self.inverse)
+            hits = total[:, None] - total[None, :] + cycle[None, :] * (own[None, :] - self.inverse)
+            np.fill_diagonal(hits, np.inf)
+            error = 64 * EPSILON * (np.abs(total).max() + cycle * own)
+            hits[:, ~(error <= 1e-9 * hits.min(axis=0))] = np.nan
+        np.fill_diagonal(hits, 0.0)
+        return hits
+
+    def refined(self, value: np.ndarray, cost: np.ndarray, target: int) -> np.ndarray:
+        """Return one column with its rounding errors taken out, by two steps of iterative refinement."""
+        for _ in range(2):
+            rest = cost + self.chain @ value - value
+            rest[target] = 0.0
+            rest[target] = -(self.law @ rest) / self.law[target]
+            change = self.inverse @ rest
+            value = value + (change - change[target])
+        return value
+
+
 class Passage:
     """Choices (rows of `matrix`, grouped by `state`) with their positive `cost`; the least cost to a target, or the largest."""
 
@@ -41,6 +82,10 @@ class Passage:
         solve = self._factor(csc_matrix(identity(len(keep), format="csr") - inner))
         x = solve(cost[keep])
         x += solve(cost[keep] - (x - inner @ x))
+        if not (x > 0).all():
+            raise ToleranceError(
+                f"under some policy state {target} is reached only after about 1e15 jumps or more (least computed cost {x.min():.3g}), "
+                "which double precision cannot resolve. Leave out states that are practically never visited.", best=x)
         value[keep] = x
         return value
 
@@ -56,34 +101,6 @@ class Passage:
             return lu.solve
         factors = lu_factor(system.toarray(), check_finite=False)
         return lambda right: lu_solve(factors, right, check_finite=False)
-
-    def to_all(self, chain: Any, cost: np.ndarray) -> np.ndarray:
-        """Return H[s, t], the expected cost of reaching t from s on an irreducible chain, for all t by one inverse.
-
-        Columns whose rounding errors may exceed 1e-9 of the least entry off the diagonal are filled with NaN.
-        """
-        n = self.n_states
-        dense = np.eye(n) - chain.toarray()
-        reference, law = 0, np.zeros(n)
-        for _ in range(2):
-            system = dense.copy()
-            system[reference, reference] += 1.0
-            inverse = np.linalg.inv(system)  # visits before the chain, at `reference`, decides to stop
-            law = np.maximum(inverse[reference], 0.0)
-            law /= law.sum()
-            if law[reference] >= 0.1 * law.max():
-                break
-            reference = int(np.argmax(law))
-        total = inverse @ cost
-        with np.errstate(all="ignore"):
-            cycle = (law @ cost) / law
-            own = np.diag(inverse)
-            hits = total[:, None] - total[None, :] + cycle[None, :] * (own[None, :] - inverse)
-            np.fill_diagonal(hits, np.inf)
-            error = 64 * EPSILON * (np.abs(total).max() + cycle * own)
-            hits[:, ~(error <= 1e-9 * hits.min(axis=0))] = np.nan
-        np.fill_diagonal(hits, 0.0)
-        return hits
 
     # ---- the best policy -------------------------------------------------------------------------------------------
 
@@ -147,8 +164,11 @@ class Passage:
     # ---- proofs ----------------------------------------------------------------------------------------------------
 
     def excess_above(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Return δ per column with true V <= value/(1 - δ): some choice costs at most (1 + δ) of what `value` pays for it."""
-        return passage_excess(*self._arrays(), np.ascontiguousarray(value), target, EPSILON)
+        """Return δ per column with true V <= value/(1 - δ): `value` pays (1 - δ) of some choice's cost in each state.
+
+        Of every choice's cost when the largest cost is sought.
+        """
+        return passage_excess(*self._arrays(), self.sign, np.ascontiguousarray(value), target, EPSILON)
 
     def excess_below(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Return δ per column with true V >= value/(1 + δ): no choice costs less than `value` allows by more than δ."""

@@ -39,16 +39,16 @@ def passage_sweep(row_start, next_state, probability, cost, choice_start, sign, 
 
 
 @kernel
-def passage_excess(row_start, next_state, probability, cost, choice_start, value, target, unit):
+def passage_excess(row_start, next_state, probability, cost, choice_start, sign, value, target, unit):
     """Return per column the largest over states of the least over choices of (cost + Σ p V - V(s))/cost, rounded upwards.
 
-    The state target[t] of column t is left out.  `unit` times the size of the terms bounds the rounding error.
+    With sign -1 it is the largest over choices too.  The state target[t] of column t is left out.  `unit` times the size of the terms bounds the rounding error.
     """
     width = value.shape[1]
     worst = np.zeros(width)
     ahead, least = np.empty(width), np.empty(width)
     for s in range(len(choice_start) - 1):
-        least[:] = np.inf
+        least[:] = sign * np.inf
         for k in range(choice_start[s], choice_start[s + 1]):
             ahead[:] = 0.0
             for i in range(row_start[k], row_start[k + 1]):
@@ -59,7 +59,7 @@ def passage_excess(row_start, next_state, probability, cost, choice_start, value
             bound = unit * (row_start[k + 1] - row_start[k] + 3)
             for t in range(width):
                 slack = ((cost[k] + ahead[t] - value[s, t]) + bound * (cost[k] + ahead[t] + value[s, t])) / cost[k]
-                least[t] = min(least[t], slack)
+                least[t] = min(least[t], slack) if sign > 0 else max(least[t], slack)
         for t in range(width):
             if target[t] != s:
                 worst[t] = max(worst[t], least[t])

@@ -1,0 +1,201 @@
+"""The gap in gain between the best and the second-best policy, per unit of time and per decision.   Paper: eq:gap-g
+
+When every policy is irreducible, the second-best policy deviates from an optimal one in a single state: deviating by (s, a)
+costs φ*(s, a) once every return to s, so g = min φ*/R with R = 1/λ(s, a) + Σ_y p(y|s, a) (longest expected time from y to s
+by optimal actions).  With 1 in the place of the mean holding times it is the gap per decision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import AssumptionError
+from sojourn.instance.enumeration import MAX_POLICIES, count_policies, enumerated_gap
+from sojourn.instance.first_passage import AllTargets, Passage
+from sojourn.instance.gaps import Optimum, optimum
+from sojourn.model.checks import Verdict, irreducible
+from sojourn.model.ctmdp import CTMDP
+from sojourn.solving.solution import Solution
+
+DENSE_STATES = 3000  # up to here all deviations are compared exactly
+FEW_STATES = 40  # up to here each state is solved for on its own
+CANDIDATES = 12
+
+
+@dataclass(frozen=True, eq=False)
+class GainGap:
+    """g (reward per unit time) and g_step (reward per decision), each with the policy that attains it; None if all are optimal.
+
+    `exact` is False only above 3,000 states, where the values are attained, hence upper bounds.
+    """
+
+    value: float
+    per_decision: float
+    policy: np.ndarray | None
+    per_decision_policy: np.ndarray | None
+    pair: tuple[int, int] | None
+    method: str
+    exact: bool = True
+
+    def __float__(self) -> float:
+        return self.value
+
+
+def gain_gap(model: CTMDP, solution: Solution | None = None) -> GainGap:
+    """Return ρ* minus the best gain below ρ*, in reward per unit time, and its counterpart per decision; infinite if all tie.
+
+    A model that is not irreducible under every policy is enumerated if it has at most 20,000 policies, else refused with the
+    witness.
+
+    >>> model = CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[3.0, 5], [2, 7]], [[5.0, 8], [-4, -12]])
+    >>> round(float(gain_gap(model)), 12), gain_gap(model).policy.tolist()
+    (4.514285714286, [0, 0])
+    """
+    return gap_of(optimum(model, solution), irreducible(model))
+
+
+def gap_of(best: Optimum, verdict: Verdict) -> GainGap:
+    """Return the gain gap of a solved model, by single deviations or, where these do not suffice, by enumeration."""
+    model = best.model
+    if best.optimal.all():
+        return GainGap(float("inf"), float("inf"), None, None, None, "all policies are optimal")
+    if not verdict:
+        if count_policies(model) > MAX_POLICIES:
+            raise AssumptionError(
+                f"the gain gap needs every policy irreducible (assume-transition), or at most {MAX_POLICIES:,} policies to compare one by "
+                f"one; this model has about {count_policies(model):.3g}. {verdict.statement} Remove such actions, or make the model smaller.")
+        value, per_decision, policy, step_policy = enumerated_gap(best)
+        return GainGap(value, per_decision, policy, step_policy, None, "enumeration")
+    everything = AllTargets(model.matrix[_first_optimal(best)]) if FEW_STATES < model.n_states <= DENSE_STATES else None
+    by_time = _least_ratio(best, 1.0 / model.rate, everything)
+    by_step = _least_ratio(best, np.ones(model.n_pairs), everything)
+    pair = int(model.pair_state[by_time.pair]), int(model.pair_action[by_time.pair])
+    return GainGap(by_time.ratio, by_step.ratio, by_time.policy, by_step.policy, pair, "single deviations",
+                   by_time.exact and by_step.exact)
+
+
+def _first_optimal(best: Optimum) -> np.ndarray:
+    kept = np.flatnonzero(best.optimal)
+    return kept[np.searchsorted(best.model.pair_state[kept], np.arange(best.model.n_states))]
+
+
+@dataclass(frozen=True, eq=False)
+class _Least:
+    ratio: float
+    pair: int
+    policy: np.ndarray
+    exact: bool
+
+
+class _Deviations:
+    """The suboptimal pairs, and the longest way back to their states by optimal actions."""
+
+    def __init__(self, best: Optimum, cost: np.ndarray, everything: AllTargets | None):
+        self.best, self.model, self.cost, self.everything = best, best.model, cost, everything
+        self.kept = np.flatnonzero(best.optimal)
+        self.passage = Passage(self.model.matrix[self.kept], self.model.pair_state[self.kept], cost[self.kept], largest=True)
+        self.pairs = np.flatnonzero(~best.optimal)
+        self.state = self.model.pair_state[self.pairs]
+        self.first = self.passage.start  # the first optimal choice of each state
+        self.ties = len(self.kept) > self.model.n_states
+
+    def ratios(self, columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return φ/R of every deviation given V[., t] for the targets; NaN where the target is missing or unknown."""
+        at = np.full(self.model.n_states, -1)
+        at[targets] = np.arange(len(targets))
+        out = np.full(len(self.pairs), np.nan)
+        for i in np.flatnonzero(at[self.state] >= 0):
+            out[i] = self.ratio(int(self.pairs[i]), columns[:, at[self.state[i]]])
+        return out
+
+    def all_ratios(self, hits: np.ndarray) -> np.ndarray:
+        """Return φ/R of every deviation given V[s, t] for all targets."""
+        m, owner = self.model, np.repeat(np.arange(self.model.n_pairs), np.diff(self.model.row_start))
+        back = np.add.reduceat(m.probability * hits[m.next_state, m.pair_state[owner]], m.row_start[:-1])
+        return self.best.gap[self.pairs] / (self.cost + back)[self.pairs]
+
+    def ratio(self, pair: int, value: np.ndarray) -> float:
+        row = slice(self.model.row_start[pair], self.model.row_start[pair + 1])
+        back = float(self.model.probability[row] @ value[self.model.next_state[row]])
+        return float(self.best.gap[pair] / (self.cost[pair] + back))
+
+    def policy(self, pair: int, choice: np.ndarray) -> np.ndarray:
+        policy = self.model.pair_action[self.kept[choice]]
+        policy[self.model.pair_state[pair]] = self.model.pair_action[pair]
+        return policy
+
+    def solve(self, target: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the longest expected costs of reaching a state and the optimal choices that attain them."""
+        if self.ties or self.everything is None or not np.isfinite(self.hits[0, target]):
+            return self.passage.solve(target, self.first)
+        return self.everything.refined(self.hits[:, target], self.passage.cost[self.first], target), self.first
+
+    @cached_property
+    def hits(self) -> np.ndarray:
+        """Expected costs of reaching each state by the first optimal choices."""
+        assert self.everything is not None
+        return self.everything.hits(self.passage.cost[self.first])
+
+
+def _least_ratio(best: Optimum, cost: np.ndarray, everything: AllTargets | None) -> _Least:
+    """Return min φ/R with its pair and policy: lower bounds for all pairs first, then exact values until none can be less."""
+    deviations = _Deviations(best, cost, everything)
+    if best.model.n_states > DENSE_STATES:
+        return _large(deviations)
+    lower = _lower_ratios(deviations)
+    order = np.argsort(np.where(np.isnan(lower), -np.inf, lower), kind="stable")
+    found: tuple[float, int, Any] = (np.inf, -1, None)
+    known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    for i in order:
+        if lower[i] * (1 - 1e-8) > found[0]:
+            break
+        target = int(deviations.state[i])
+        if target not in known:
+            known[target] = deviations.solve(target)
+        value, choice = known[target]
+        ratio = deviations.ratio(int(deviations.pairs[i]), value)
+        if ratio < found[0] * (1 - 1e-14):
+            found = ratio, int(deviations.pairs[i]), choice
+    return _Least(found[0], found[1], deviations.policy(found[1], found[2]), True)
+
+
+def _lower_ratios(d: _Deviations) -> np.ndarray:
+    """Return a lower bound of φ/R for each deviation (equal to it, up to 1e-9, without ties); NaN where there is none."""
+    n = d.model.n_states
+    if d.everything is None:
+        return np.full(len(d.pairs), np.nan)
+    hits = d.hits
+    if not d.ties:
+        return d.all_ratios(hits)
+    targets = np.unique(d.state)
+    lower = np.full(len(d.pairs), np.nan)
+    scale = d.passage.cost.mean()
+    for part in np.array_split(targets, max(1, len(targets) // 256)):
+        block = np.where(np.isfinite(hits[:, part]), hits[:, part], scale * n)
+        block[part, np.arange(len(part))] = 0.0
+        for _ in range(48):
+            after = d.passage.sweep(block, part)
+            block = after * np.clip(1 + (after - block).mean(axis=0) / scale, 0.5, 2.0)
+        off = d.passage.excess_above(block, part)
+        known = off < 0.5
+        found = d.ratios(block[:, known] / (1 - off[known]), part[known])
+        lower = np.where(np.isnan(found), lower, found)
+    return lower
+
+
+def _large(d: _Deviations) -> _Least:
+    """Above 3,000 states: the deviations with the least gaps (and gaps per own time) are evaluated; the least is attained."""
+    gap = d.best.gap[d.pairs]
+    own = gap / d.cost[d.pairs]
+    some = np.unique(np.concatenate([np.argsort(gap, kind="stable")[:CANDIDATES], np.argsort(own, kind="stable")[:CANDIDATES]]))
+    found: tuple[float, int, Any] = (np.inf, -1, None)
+    for i in some:
+        value, choice = d.solve(int(d.state[i]))
+        ratio = d.ratio(int(d.pairs[i]), value)
+        if ratio < found[0]:
+            found = ratio, int(d.pairs[i]), choice
+    return _Least(found[0], found[1], d.policy(found[1], found[2]), False)
