@@ -55,3 +55,19 @@ def test_a_long_row_met_in_any_order_comes_out_sorted():
         pool[2][slot] = state + 1
     start, states, count = kernels.sorted_rows(head, *pool, n)
     assert (start.tolist(), states.tolist(), count.tolist()) == ([0, n], list(range(n)), list(range(1, n + 1)))
+
+
+@given(rows=st.lists(st.tuples(st.integers(0, 3), times, st.integers(0, 5), st.floats(-1, 1)), max_size=40),
+       scale=st.sampled_from([0.0, 0.3, 20.0]))
+def test_counting_a_chunk_equals_its_reference(rows, scale):
+    def empty():
+        return (np.zeros(4, dtype=np.int64), np.zeros(4), np.zeros(4), np.full(4, -1), np.zeros(40, dtype=np.int64),
+                np.zeros(40, dtype=np.int64), np.zeros(40, dtype=np.int64), np.zeros(1, dtype=np.int64))
+
+    kinds = (np.int64, np.float64, np.int64, np.float64)
+    columns = [np.array([row[i] for row in rows], dtype=kind) for i, kind in enumerate(kinds)]
+    one, two = empty(), empty()
+    kernels.count_rows(*columns, scale, *one)
+    kernels.count_rows_reference(*columns, scale, *two)
+    for a, b in zip(one, two, strict=True):
+        assert a.tolist() == b.tolist()

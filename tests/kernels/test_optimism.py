@@ -40,7 +40,8 @@ def copied(arrays):
 def step(u, arrays, slack=None, value=None):
     n = len(u)
     u_next, pair, rising = np.empty(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
-    low, high, _ = kernels.bellman_step(u, u_next, pair, rising, slack, value, np.empty(n), *copied(arrays), full(arrays, u))
+    work = np.empty(n), np.arange(n)
+    low, high = kernels.bellman_step(u, u_next, pair, rising, slack, value, *work, *copied(arrays), full(arrays, u))
     return u_next, pair, rising, low, high
 
 
@@ -105,7 +106,7 @@ def test_an_eliminated_action_is_never_the_best(seed, n_states, known):
     rng = np.random.default_rng(seed)
     u, slack, value = rng.normal(size=n_states), np.zeros(pairs), np.zeros(pairs)
     for _ in range(4):
-        u_next, pair, rising, low, high = step(u, arrays, slack, value)
+        u_next, pair, _, low, high = step(u, arrays, slack, value)
         whole = step(u, arrays)
         assert u_next.tolist() == whole[0].tolist()
         assert pair.tolist() == whole[1].tolist()
@@ -118,10 +119,11 @@ def test_the_policy_rows_carry_the_optimistic_model_of_the_step(seed, n_states, 
     arrays = copied(problem(seed, n_states, 3, known))
     u = np.random.default_rng(seed).normal(size=n_states)
     u_next, pair, rising = np.empty(n_states), np.zeros(n_states, dtype=np.int64), np.zeros(n_states, dtype=bool)
-    _, _, order = kernels.bellman_step(u, u_next, pair, rising, None, None, np.empty(n_states), *arrays, full(arrays, u))
+    order = np.arange(n_states)
+    kernels.bellman_step(u, u_next, pair, rising, None, None, np.empty(n_states), order, *arrays, full(arrays, u))
     _, row_start, next_state, probability, reach, slow, fast, reward, running, _ = arrays
     start, state, weight, slowness = kernels.policy_rows(u, pair, rising, order, row_start, next_state, probability,
-                                                         reach, slow, fast, known)
+                                                         reach, slow, fast, known, full(arrays, u))
     for s in range(n_states):
         ratio = fast[pair[s]] if rising[s] else slow[pair[s]]
         mean = (weight[start[s] : start[s + 1]] * u[state[start[s] : start[s + 1]]]).sum()

@@ -29,7 +29,7 @@ def golden_problem(case):
 def one_step(plausible, knowledge, u):
     n = knowledge.n_states
     u_next, pair, rising = np.empty(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
-    kernels.bellman_step(u, u_next, pair, rising, None, None, np.empty(n), *extended_problem(plausible, knowledge))
+    kernels.bellman_step(u, u_next, pair, rising, None, None, np.empty(n), np.arange(n), *extended_problem(plausible, knowledge))
     rate = np.where(rising, plausible.rate_high[pair], plausible.rate_low[pair])
     return u_next, knowledge.pair_action[pair], rate
 

@@ -86,14 +86,47 @@ def sorted_rows(head, slot_state, slot_next, slot_count, used):
         slot = head[pair]
         begin = n
         while slot >= 0:
-            i = n  # insertion sort: rows are short
-            while i > begin and next_state[i - 1] > slot_state[slot]:
-                next_state[i] = next_state[i - 1]
-                count[i] = count[i - 1]
-                i -= 1
-            next_state[i] = slot_state[slot]
-            count[i] = slot_count[slot]
+            next_state[n] = slot_state[slot]
+            count[n] = slot_count[slot]
             n += 1
             slot = slot_next[slot]
         row_start[pair + 1] = n
+        gap = 1  # Shell's sort: rows are short, or full
+        while n - begin > 24 and 9 * gap < n - begin:
+            gap = 3 * gap + 1
+        while gap > 0:
+            for k in range(begin + gap, n):
+                state = next_state[k]
+                many = count[k]
+                i = k
+                while i >= begin + gap and next_state[i - gap] > state:
+                    next_state[i] = next_state[i - gap]
+                    count[i] = count[i - gap]
+                    i -= gap
+                next_state[i] = state
+                count[i] = many
+            gap //= 3
     return row_start, next_state, count
+
+
+def count_rows_reference(pair, holding_time, next_state, reward, scale, visits, holding_sum, reward_sum, head, slot_state,
+                         slot_next, slot_count, used) -> None:
+    """Count epochs in order: visits, the holding time if it is kept, the reward, the successor.  Paper: alg: CTUCRL, step 3"""
+    for i, tau, state, paid in zip(pair, holding_time, next_state, reward):
+        visits[i] += 1
+        if keeps_reference(tau, visits[i], scale):
+            holding_sum[i] += tau
+        reward_sum[i] += paid
+        slot_count[find_slot_reference(i, state, head, slot_state, slot_next, slot_count, used)] += 1
+
+
+@kernel
+def count_rows(pair, holding_time, next_state, reward, scale, visits, holding_sum, reward_sum, head, slot_state, slot_next,
+               slot_count, used):
+    for n in range(len(pair)):
+        i = pair[n]
+        visits[i] += 1
+        if keeps(holding_time[n], visits[i], scale):
+            holding_sum[i] += holding_time[n]
+        reward_sum[i] += reward[n]
+        slot_count[find_slot(i, next_state[n], head, slot_state, slot_next, slot_count, used)] += 1

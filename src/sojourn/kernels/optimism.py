@@ -67,27 +67,24 @@ def extended_value_iteration_reference(u, tolerance, max_sweeps, damping, *probl
 
 @kernel
 def sort_row(begin, end, next_state, probability, shortfall):
-    """Order one row worst first, in place; nearly free where the order of the last sweep still holds."""
-    budget = 8 * (end - begin)
-    for k in range(begin + 1, end):
-        j = next_state[k]
-        d = shortfall[j]
-        if d <= shortfall[next_state[k - 1]]:
-            continue
-        p = probability[k]
-        i = k
-        while i > begin and shortfall[next_state[i - 1]] < d:
-            next_state[i] = next_state[i - 1]
-            probability[i] = probability[i - 1]
-            i -= 1
-        next_state[i] = j
-        probability[i] = p
-        budget -= k - i
-        if budget < 0:
-            order = np.argsort(-shortfall[next_state[begin:end]])
-            next_state[begin:end] = next_state[begin:end][order]
-            probability[begin:end] = probability[begin:end][order]
-            return
+    """Order one row worst first, in place: Shell's sort, a single pass where the order of the last sweep still holds."""
+    gap = 1
+    while end - begin > 24 and 9 * gap < end - begin:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(begin + gap, end):
+            j = next_state[k]
+            d = shortfall[j]
+            i = k
+            if shortfall[next_state[i - gap]] < d:
+                p = probability[k]
+                while i >= begin + gap and shortfall[next_state[i - gap]] < d:
+                    next_state[i] = next_state[i - gap]
+                    probability[i] = probability[i - gap]
+                    i -= gap
+                next_state[i] = j
+                probability[i] = p
+        gap //= 3
 
 
 @kernel
@@ -150,25 +147,27 @@ def full_row_shortfall(begin, probability, shortfall, order, reach):
 
 @kernel
 def sorted_shortfall(begin, end, next_state, probability, shortfall, supports_known, reach):
-    """Put a row in order; return the shortfall of its best plausible mean: Σ kept(j) d(j), the best being the row's own if known."""
+    """Put a row in order and return the shortfall of its best plausible mean (known supports: the best is the row's own)."""
     sort_row(begin, end, next_state, probability, shortfall)
     floor = shortfall[next_state[end - 1]] if supports_known else 0.0
     return floor + kept_shortfall(begin, end, next_state, probability, shortfall, floor, reach)
 
 
 @kernel
-def bellman_step(u, u_next, policy_pair, rising, slack, value, shortfall, pair_start, row_start, next_state, probability, reach,
-                 slow, fast, reward, running, supports_known, has_full_rows):
-    """Fill u_next, policy_pair, rising; put rows in order.  Returns (min, max) of u_next - u, and the states worst first.
+def bellman_step(u, u_next, policy_pair, rising, slack, value, shortfall, order, pair_start, row_start, next_state,
+                 probability, reach, slow, fast, reward, running, supports_known, has_full_rows):
+    """Fill u_next, policy_pair, rising; put rows in order.  Returns (min, max) of u_next - u.
 
     Pairs with slack > 0 are known to be worse than the best and are passed over; the slack of the others becomes their
-    distance to the best; None means no elimination.  The states worst first are listed only where some row is full.
+    distance to the best; None means no elimination.  `order`, any permutation of the states, is put worst first where some
+    row is full.
     """
     n_states = len(u)
     top = u.max()
     for s in range(n_states):
         shortfall[s] = top - u[s]
-    order = np.argsort(-shortfall) if has_full_rows else np.empty(0, dtype=np.int64)
+    if has_full_rows:
+        sort_row(0, n_states, order, np.empty(n_states), shortfall)
     low = np.inf
     high = -np.inf
     for s in range(n_states):
@@ -200,7 +199,7 @@ def bellman_step(u, u_next, policy_pair, rising, slack, value, shortfall, pair_s
         step = u_next[s] - u[s]
         low = min(low, step)
         high = max(high, step)
-    return low, high, order
+    return low, high
 
 
 @kernel
@@ -208,12 +207,12 @@ def extended_value_iteration(u, tolerance, max_sweeps, damping, pair_start, row_
                              slow, fast, reward, running, supports_known, has_full_rows):
     """Iterate in place on u and on the order within rows.  Returns (pair, rising, sweeps, low, high, converged)."""
     n_states = len(u)
-    u_next, shortfall = np.empty(n_states), np.empty(n_states)
+    u_next, shortfall, order = np.empty(n_states), np.empty(n_states), np.arange(n_states)
     policy_pair, rising = np.zeros(n_states, dtype=np.int64), np.zeros(n_states, dtype=np.bool_)
     low, high = -np.inf, np.inf
     for sweep in range(max_sweeps):
-        low, high, _ = bellman_step(u, u_next, policy_pair, rising, None, None, shortfall, pair_start, row_start, next_state,
-                                    probability, reach, slow, fast, reward, running, supports_known, has_full_rows)
+        low, high = bellman_step(u, u_next, policy_pair, rising, None, None, shortfall, order, pair_start, row_start, next_state,
+                                 probability, reach, slow, fast, reward, running, supports_known, has_full_rows)
         if high - low < tolerance:
             return policy_pair, rising, sweep + 1, low, high, True
         for s in range(n_states):
@@ -222,7 +221,8 @@ def extended_value_iteration(u, tolerance, max_sweeps, damping, pair_start, row_
 
 
 @kernel
-def policy_rows(u, policy_pair, rising, order, row_start, next_state, probability, reach, slow, fast, supports_known):
+def policy_rows(u, policy_pair, rising, order, row_start, next_state, probability, reach, slow, fast, supports_known,
+                has_full_rows):
     """Return the chosen rows as they are in the optimistic model, without their self-loops: (start, state, weight, 1/pace).
 
     With pace(s) the rate over rate_max times the chance to leave, the policy's values solve
@@ -242,7 +242,7 @@ def policy_rows(u, policy_pair, rising, order, row_start, next_state, probabilit
         i = policy_pair[s]
         begin = row_start[i]
         end = row_start[i + 1]
-        full = len(order) > 0 and end - begin == n_states
+        full = has_full_rows and end - begin == n_states
         left = reach[i]
         total = 0.0
         stay = 0.0
@@ -333,21 +333,22 @@ def fast_extended_value_iteration(u, y, tolerance, max_steps, passes, pair_start
                                   slow, fast, reward, running, supports_known, has_full_rows):
     """Improve u in place until one full Bellman step has span < tolerance.  Returns (pair, rising, steps, low, high, converged)."""
     n_states = len(u)
-    u_next, shortfall = np.empty(n_states), np.empty(n_states)
+    u_next, shortfall, order = np.empty(n_states), np.empty(n_states), np.arange(n_states)
     policy_pair, rising = np.zeros(n_states, dtype=np.int64), np.zeros(n_states, dtype=np.bool_)
     slack, value = np.zeros(len(reward)), np.zeros(len(reward))
     low, high = -np.inf, np.inf
     eliminated = False
     for step in range(max_steps):
-        low, high, order = bellman_step(u, u_next, policy_pair, rising, slack, value, shortfall, pair_start, row_start, next_state,
-                                        probability, reach, slow, fast, reward, running, supports_known, has_full_rows)
+        low, high = bellman_step(u, u_next, policy_pair, rising, slack, value, shortfall, order, pair_start, row_start, next_state,
+                                 probability, reach, slow, fast, reward, running, supports_known, has_full_rows)
         if high - low < tolerance:
             if not eliminated:
                 return policy_pair, rising, step + 1, low, high, True
             slack[:] = 0.0  # the last step must be over all actions
             eliminated = False
             continue
-        rows = policy_rows(u, policy_pair, rising, order, row_start, next_state, probability, reach, slow, fast, supports_known)
+        rows = policy_rows(u, policy_pair, rising, order, row_start, next_state, probability, reach, slow, fast, supports_known,
+                           has_full_rows)
         moved = correct(u, u_next, low, high, y, 0.1 * tolerance, passes, rows)
         moved = moved * (1.0 + 1e-9) + 1e-12 * (np.abs(u).max() + 1.0)
         eliminated = False

@@ -7,10 +7,34 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.kernels.counts import find_slot, keeps, sorted_rows
+from sojourn.errors import ReportError
+from sojourn.kernels.counts import count_rows, find_slot, keeps, sorted_rows
+from sojourn.learn.learner import History
 from sojourn.model.knowledge import Knowledge
 
 ARRAYS = ("visits", "holding_sum", "reward_sum", "head", "slot_state", "slot_next", "slot_count", "used")
+
+
+def pairs_of(history: History, knowledge: Knowledge) -> np.ndarray:
+    """Return the pair of each row, or raise: unknown states, inadmissible actions, holding times and rewards out of range."""
+    state, action, after = (np.asarray(x) for x in (history.state, history.action, history.next_state))
+    tau, reward = np.asarray(history.holding_time, dtype=np.float64), np.asarray(history.reward, dtype=np.float64)
+    for name, values, limit in (("state", state, knowledge.n_states), ("action", action, knowledge.n_actions),
+                                ("next_state", after, knowledge.n_states)):
+        wrong = np.flatnonzero((values < 0) | (values >= limit))
+        if wrong.size:
+            row = int(wrong[0])
+            raise ReportError(f"row {row} has {name} {values[row]}; it must be an index below {limit}. Nothing was counted.")
+    pairs = knowledge.pair_table[state, action].astype(np.int64)
+    for name, values, fine, rule in (
+        ("action", action, pairs >= 0, "admissible in its state"),
+        ("holding_time", tau, np.isfinite(tau) & (tau > 0), "finite and above 0"),
+        ("reward", reward, np.isfinite(reward), "finite"),
+    ):
+        if not fine.all():
+            row = int(np.argmin(fine))
+            raise ReportError(f"row {row} has {name} {values[row]}; it must be {rule}. Nothing was counted.")
+    return pairs
 
 
 class Counts:
@@ -55,6 +79,15 @@ class Counts:
         slot = find_slot(pair, next_state, self.head, self.slot_state, self.slot_next, self.slot_count, self.used)
         self.slot_count[slot] += 1
         self.epoch += 1
+
+    def observe(self, history: History, knowledge: Knowledge) -> None:
+        """Count a chunk of epochs, in order; nothing is counted if one of them cannot be."""
+        pairs, after = pairs_of(history, knowledge), np.asarray(history.next_state, dtype=np.int64)
+        tau = np.asarray(history.holding_time, dtype=np.float64)
+        self.reserve(min(len(pairs), self.visits.size * knowledge.n_states))
+        count_rows(pairs, tau, after, np.asarray(history.reward, dtype=np.float64), self.scale, self.visits, self.holding_sum,
+                   self.reward_sum, self.head, self.slot_state, self.slot_next, self.slot_count, self.used)
+        self.epoch += len(pairs)
 
     @property
     def truncated_mean(self) -> np.ndarray:

@@ -76,10 +76,8 @@ class CTUCRL:
         return Plan(best.policy, quota=np.maximum(1, self.counts.visits), info=info)
 
     def observe(self, history: History) -> None:
-        """Count a chunk of epochs."""
-        pairs = self.knowledge.pair_table[history.state, history.action]
-        for row in zip(pairs, history.holding_time, history.next_state, history.reward, strict=True):
-            self.counts.add(*row)
+        """Count a chunk of epochs, in order; nothing is counted if one of them cannot be."""
+        self.counts.observe(history, self.knowledge)
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """Return what the last plan was based on, as (S, A) tables (NaN where not admissible): a fresh copy.
