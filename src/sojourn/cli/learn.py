@@ -1,0 +1,142 @@
+"""`sojourn learn MODEL`: run a learner on a model and report its regret."""
+
+import inspect
+import sys
+import warnings
+from typing import Any
+
+import click
+
+from sojourn.cli.common import columns, json_option, model_argument, parse_parameters, print_json, read_model
+from sojourn.errors import ParameterError
+
+ROWS = 12
+DELTA = 0.01
+EPOCHS = 1e7
+
+
+@click.command("learn")
+@model_argument
+@click.option("--learner", "name", default="default", show_default=True, metavar="NAME", help="A name of `sojourn learners`.")
+@click.option("--epochs", type=float, help="How many decisions (1e7 if no --time is given).")
+@click.option("--time", "max_time", type=float, help="How much time instead; the regret is then R_T.")
+@click.option("--delta", type=float, help="Confidence of the learner, where it has one (0.01).")
+@click.option("--horizon", type=float, help="Instead of --delta: N decisions, delta = 1/N.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the world's and the learner's streams.")
+@click.option("--start", default="0", show_default=True, metavar="STATE", help="Index or label of the first state.")
+@click.option("--rate-bounds", type=(float, float), metavar="LO HI", help="Rates the learner is told (the model's own).")
+@click.option("--supports", is_flag=True, help="Tell the learner which jumps are possible.")
+@click.option("--reward-range", type=(float, float), metavar="LO HI", help="Scale of the rewards inside the learner (the model's).")
+@click.option("--unscaled", is_flag=True, help="Leave the rewards as they are, as the paper prints it.")
+@click.option("--param", multiple=True, metavar="KEY=VALUE", help="Further parameters of the learner; may be repeated.")
+@click.option("--holding-times", metavar="LAW", help="Another law of the holding times, e.g. erlang:stages=3, or bulk.")
+@click.option("--checkpoints", type=int, default=200, show_default=True, help="How many moments to report.")
+@click.option("--plot", "picture", type=click.Path(dir_okay=False, writable=True), help="Draw the regret: .png, .svg or .pdf.")
+@json_option
+def command(model: str, as_json: bool, picture: str | None, **options: Any) -> None:
+    """Run a learner on MODEL and report its regret against the optimum.
+
+    Ctrl-C ends the run early and reports what there is (exit code 130).
+    """
+    from sojourn.report.runs import check_picture
+
+    if picture:
+        check_picture(picture)
+    run, label = learned(read_model(model), options)
+    if picture:
+        run.plot(path=picture)
+    if as_json:
+        print_json(as_object(run, label))
+    else:
+        click.echo("\n".join(in_words(run, label)))
+        if picture:
+            click.echo(f"drawn in {picture}")
+    if run.interrupted:
+        click.echo(f"interrupted after {int(run.visits.sum()):,} decisions; the result above is what there is", err=True)
+        sys.exit(130)
+
+
+def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
+    """Return the Run and the learner's name."""
+    from sojourn.simulation.progress import ProgressBar
+    from sojourn.simulation.simulate import simulate
+
+    epochs, max_time = options["epochs"], options["max_time"]
+    if epochs is not None and max_time is not None:
+        raise ParameterError(f"--epochs is {epochs:g} and --time is {max_time:g}; give one of them.")
+    if epochs is None and max_time is None:
+        epochs = EPOCHS
+    start = options["start"]
+    state = int(start) if start not in model.states and start.lstrip("-").isdigit() else start
+    bar = ProgressBar(None if epochs is None else int(epochs), max_time)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        learner = built(model, options)
+    for warning in said:
+        click.echo(f"warning: {warning.message}", err=True)
+    run = simulate(model, learner, max_epochs=epochs, max_time=max_time, start=state, seed=options["seed"],
+                   checkpoints=options["checkpoints"], holding_times=options["holding_times"], progress=bar)
+    return run, options["name"]
+
+
+def built(model: Any, options: dict[str, Any]) -> Any:
+    """Return the learner: delta 0.01 and the model's reward range unless told otherwise, where the learner has them."""
+    from sojourn.learn.catalogue import learner, learner_class
+
+    allowed = set(inspect.signature(learner_class(options["name"])).parameters)
+    knowledge = model.knowledge(options["rate_bounds"], options["supports"])
+    given: dict[str, Any] = {}
+    for text in options["param"]:
+        given |= parse_parameters(text)
+    for key in ("delta", "horizon", "reward_range"):
+        if options[key] is not None:
+            if key not in allowed:
+                option = f"--{key.replace('_', '-')}"
+                raise ParameterError(f"{option} is {options[key]} but the learner {options['name']!r} has no {key}; leave it out.")
+            given.setdefault(key, options[key])
+    if "delta" in allowed and not {"delta", "horizon"} & set(given):
+        given["delta"] = DELTA
+    if "reward_range" in allowed and "reward_range" not in given and not options["unscaled"]:
+        given |= _scale(knowledge)
+    if "model" in allowed:  # the oracle
+        given.setdefault("model", model)
+    return learner(options["name"], knowledge, seed=options["seed"], **given)
+
+
+def _scale(knowledge: Any) -> dict[str, tuple[float, float]]:
+    """Return the range of the reward of one decision, r + c/λ, over the rates the learner is told."""
+    ends = [knowledge.reward + knowledge.running / rate for rate in (knowledge.rate_min, knowledge.rate_max)]
+    low, high = float(min(e.min() for e in ends)), float(max(e.max() for e in ends))
+    return {"reward_range": (low, high)} if max(high, 0.0) > min(low, 0.0) else {}
+
+
+def as_object(run: Any, label: str) -> dict[str, Any]:
+    """Return what `--json` prints."""
+    points = run.points()
+    last = points[-1]._asdict() if points else {}
+    return {
+        "learner": label, **last, "episodes": run.episodes.total, "decisions_per_second": run.decisions_per_second,
+        "interrupted": run.interrupted, "checkpoints": [point._asdict() for point in points],
+    }
+
+
+def in_words(run: Any, label: str) -> list[str]:
+    """Return the run as lines for a terminal."""
+    points = run.points()
+    if not points:
+        return [f"{label}: no decision was taken"]
+    last = points[-1]
+    step = max(1, -(-len(points) // ROWS))
+    shown = points[::-step][::-1]
+    table = columns(("decisions", "time", "reward", "regret", "adjusted", "pseudo-regret"),
+                    [(f"{p.epochs:,}", f"{p.time:.6g}", f"{p.reward:.6g}", f"{p.regret:.6g}", f"{p.adjusted_regret:.6g}",
+                      f"{p.pseudo_regret:.6g}") for p in shown], right=range(6))
+    return [
+        repr(run.model)[1:-1],
+        f"learner        {label} ({type(run.learner).__name__}), {run.episodes.total:,} episodes",
+        f"optimal gain   {run.gain:.9g} per unit of time; gained {last.reward / last.time if last.time else float('nan'):.9g}",
+        f"regret         {last.regret:.6g} after {last.epochs:,} decisions (completed {last.completed_regret:.6g}, "
+        f"adjusted {last.adjusted_regret:.6g}, pseudo {last.pseudo_regret:.6g})",
+        f"speed          {run.decisions_per_second:.3g} decisions per second",
+        "", *table,
+    ]

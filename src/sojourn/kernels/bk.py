@@ -1,0 +1,67 @@
+"""The Burnetas-Katehakis index: the best that an action may still be worth, given how far its data allow it to move.
+
+U(s,a) = sup { r + (c - ρ)/l + Σ q h - h(s) : N(s,a) KL((p̂,λ̂) ‖ (q,l)) <= log t }.  The least divergence K_v that lifts an action's
+worth to v grows with v, so U is the largest v with N K_v <= log t: a bisection on v with the kernel of eq:K.
+"""
+
+import numpy as np
+
+from sojourn.kernels.jit import kernel
+from sojourn.kernels.least_divergence import least_divergence_row
+
+HALVINGS = 40
+
+
+def upper_worth_reference(p, value, here, rate, reward, running, gain, rate_min, rate_max, budget, divergence_of):
+    """Return sup { worth : KL <= budget } of one choice by bisection; `divergence_of` is the least divergence of eq:K."""
+    drift = running - gain
+    low = reward + drift / rate + p @ value - here
+    high = reward + max(drift / rate_min, drift / rate_max) + value.max() - here
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        inside = divergence_of(p, value, here + middle, rate, reward, running, gain, rate_min, rate_max) <= budget
+        low, high = (middle, high) if inside else (low, middle)
+    return low
+
+
+@kernel
+def upper_worth(p, value, here, rate, reward, running, gain, rate_min, rate_max, budget, tilted):
+    drift = running - gain
+    low = reward + drift / rate - here
+    best = -np.inf
+    for y in range(len(p)):
+        low += p[y] * value[y]
+        best = max(best, value[y])
+    high = reward + max(drift / rate_min, drift / rate_max) + best - here
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        divergence, _ = least_divergence_row(p, value, here + middle, rate, reward, running, gain, rate_min, rate_max, tilted)
+        if divergence <= budget:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def upper_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, rate_min, rate_max,
+                 log_epoch):
+    """Return the pair with the largest U in each state, ties to the lowest action; one never tried may be worth anything possible."""
+    n_states = len(pair_start) - 1
+    chosen = np.zeros(n_states, dtype=np.int64)
+    value = np.empty(len(next_state))
+    tilted = np.empty(len(next_state))
+    for k in range(len(next_state)):
+        value[k] = bias[next_state[k]]
+    for s in range(n_states):
+        most = -np.inf
+        for i in range(pair_start[s], pair_start[s + 1]):
+            a = row_start[i]
+            b = row_start[i + 1]
+            budget = log_epoch / visits[i] if visits[i] > 0 else np.inf
+            upper = upper_worth(probability[a:b], value[a:b], bias[s], rate[i], reward[i], running[i], gain, rate_min, rate_max,
+                                budget, tilted[a:b])
+            if upper > most:
+                most = upper
+                chosen[s] = i
+    return chosen

@@ -1,0 +1,35 @@
+"""CT-BK: play the action that may still be worth most, its data allowed to move by log t.  After deep exploration.
+
+Sources: Burnetas and Katehakis 1997 (discrete time, where it attains the lower bound); Tewari and Bartlett 2008.  Here rows and rates
+move together within N KL <= log t.  That it attains C(M) in continuous time is not proved.
+"""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+
+from sojourn.kernels.bk import upper_choice
+from sojourn.kernels.imed import skeleton
+from sojourn.learn.deep import DeepLearner
+from sojourn.learn.learner import Plan
+
+FREEZE = 0.05  # a choice stands for this share of the pair's visits so far
+
+
+class CTBK(DeepLearner):
+    """The upper index of Burnetas and Katehakis, with the gain and bias of the posterior mean model on the skeleton.
+
+    `prior` and `depth` as in ct-imed.
+    """
+
+    def trusted_plan(self) -> Plan:
+        """Return the largest upper index in each state, for a twentieth of the visits so far."""
+        known, belief, visits = self.knowledge, self.belief, self.counts.visits
+        probability, rate = belief.mean()
+        gain, bias, self.greedy_pair = belief.best(probability, rate, self.greedy_pair, skeleton(known.pair_start, visits))
+        pair = upper_choice(known.pair_start, belief.row_start, belief.next_state, probability, known.reward, known.running, rate, visits,
+                            gain, bias, known.rate_min, known.rate_max, log(self.counts.epoch))
+        return Plan(known.pair_action[pair], quota=np.maximum(1, (FREEZE * visits).astype(np.int64)),
+                    info={"estimated_gain": gain, "deep": 0})
