@@ -39,15 +39,12 @@ class Run:
     start: int
     state: int  # where the run ended
     seconds: float
+    decisions_per_second: float
     model: CTMDP
     learner: Any
     seed: Any
     interrupted: bool = False
     trajectory: History | None = None
-
-    @property
-    def decisions_per_second(self) -> float:
-        return float(self.epochs[-1] / self.seconds) if len(self.epochs) and self.seconds > 0 else float("nan")
 
     def bad_steps(self, epsilon: float) -> int:
         """Return L_ε(N): the decisions taken in ε-bad episodes, those with adjusted regret >= ε per decision."""

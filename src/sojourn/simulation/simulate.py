@@ -61,24 +61,52 @@ def simulate(model: CTMDP, learner_or_policy: Any, *, max_epochs: int | float | 
         stops = epoch_checkpoints(checkpoints, horizon)
     else:
         stops = time_checkpoints(checkpoints, until, float(walk.world.mean.min()))
-    tell = _listener(progress, horizon, until)
-    began = time.perf_counter()
+    speed = Speed(_listener(progress, horizon, until))
     with interruptible() as interrupt:
-        points = list(_points(walk, stops, horizon, until is not None, interrupt, tell))
-    if hasattr(tell, "close"):
-        tell.close()
-    return _run(walk, points, time.perf_counter() - began, seed, interrupt.is_set())
+        points = list(_points(walk, stops, horizon, until is not None, interrupt, speed))
+    speed.close()
+    return _run(walk, points, speed, seed, interrupt.is_set())
+
+
+class Speed:
+    """Takes the time, and passes on to a listener.  The first call is left out of the speed: it may have to compile."""
+
+    def __init__(self, listener: Any = None):
+        self.listener = listener
+        self.began = time.perf_counter()
+        self.first: tuple[float, int] | None = None
+        self.last = (self.began, 0)
+
+    def __call__(self, walk: Walk) -> None:
+        self.last = (time.perf_counter(), walk.epoch)
+        if self.first is None:
+            self.first = self.last
+        if self.listener is not None:
+            self.listener(walk)
+
+    def close(self) -> None:
+        if hasattr(self.listener, "close"):
+            self.listener.close()
+
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return self.last[0] - self.began
+
+    @property
+    def decisions_per_second(self) -> float:
+        start = self.first if self.first is not None and self.first[1] < self.last[1] else (self.began, 0)
+        return (self.last[1] - start[1]) / max(self.last[0] - start[0], 1e-9)
 
 
 def _points(walk: Walk, stops: np.ndarray, horizon: int | None, timed: bool, interrupt: threading.Event,
-            tell: Listener | None) -> Iterator[Point]:
+            tell: Listener) -> Iterator[Point]:
     """Yield the regrets at each stop; after an interruption or at the horizon also where the walk stands."""
     done = 0
     for stop in stops.tolist():
         aim = {"until_epoch": horizon, "until_time": stop} if timed else {"until_epoch": stop}
         while not interrupt.is_set() and walk.step(**aim):
-            if tell is not None:
-                tell(walk)
+            tell(walk)
         reached = walk.time > stop if timed else walk.epoch == stop
         if not reached:
             if walk.epoch > done:
@@ -89,15 +117,16 @@ def _points(walk: Walk, stops: np.ndarray, horizon: int | None, timed: bool, int
         yield walk.yardstick.at_time(moment, stop) if timed else walk.yardstick.at_decision(moment)
 
 
-def _run(walk: Walk, points: list[Point], seconds: float, seed: Any, interrupted: bool) -> Run:
+def _run(walk: Walk, points: list[Point], speed: Speed, seed: Any, interrupted: bool) -> Run:
     table = np.array(points, dtype=float).reshape(-1, len(Point._fields)).T.copy()
     epochs, times, rewards, regret, completed, adjusted, pseudo = table
     return Run(
         epochs=epochs.astype(np.int64), times=times, rewards=rewards, regret=regret, completed_regret=completed,
         adjusted_regret=adjusted, pseudo_regret=pseudo, visits=walk.model.table(walk.visits, fill=0),
         episodes=walk.log.episodes(walk.epoch, walk.visits),
-        gain=walk.yardstick.gain, bias=walk.yardstick.bias, start=walk.start, state=int(walk.position), seconds=seconds,
-        model=walk.model, learner=walk.learner, seed=seed, interrupted=interrupted,
+        gain=walk.yardstick.gain, bias=walk.yardstick.bias, start=walk.start, state=int(walk.position),
+        seconds=speed.seconds, decisions_per_second=speed.decisions_per_second, model=walk.model,
+        learner=walk.learner, seed=seed, interrupted=interrupted,
         trajectory=_trajectory(walk.recorded) if walk.record else None,
     )
 

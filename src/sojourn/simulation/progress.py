@@ -1,0 +1,92 @@
+"""How far a walk has got, on stderr: a bar on a terminal, a plain line every few seconds elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sojourn.simulation.walk import Walk
+
+EVERY = 0.1  # seconds between two looks at a terminal
+PLAIN_EVERY = 5.0
+WINDOW = 10.0  # the speed is that of the last so many seconds, so that the time left is honest when it changes
+
+
+class ProgressBar:
+    """Called with the walk after every kernel call; shows decisions, decisions per second, episode and time left."""
+
+    def __init__(self, max_epochs: int | None, max_time: float | None, stream: Any = None):
+        self.max_epochs, self.max_time = max_epochs, max_time
+        self.stream = stream if stream is not None else sys.stderr
+        self.fancy = bool(getattr(self.stream, "isatty", lambda: False)())
+        self.shown = 0.0
+        self.past: deque[tuple[float, int, float]] = deque()  # when, decisions, share done
+        self._bar: Any = None
+
+    def __call__(self, walk: Walk) -> None:
+        now = time.perf_counter()
+        if not self.past:  # the first call may have compiled its kernels: the speed is measured from here on
+            self.past.append((now, walk.epoch, self.share(walk)))
+            self.shown = now
+        if now - self.shown < (EVERY if self.fancy else PLAIN_EVERY):
+            return
+        self.shown = now
+        share = self.share(walk)
+        self.past.append((now, walk.epoch, share))
+        while len(self.past) > 2 and now - self.past[0][0] > WINDOW:
+            self.past.popleft()
+        words = self.words(walk.epoch, share, walk.log.total)
+        if self.fancy:
+            self._draw(share, words)
+        else:
+            print(words, file=self.stream, flush=True)
+
+    def share(self, walk: Walk) -> float:
+        """Return the part of the work that is done: of the decisions or of the time, whichever is further."""
+        done = 0.0
+        if self.max_epochs:
+            done = walk.epoch / self.max_epochs
+        if self.max_time:
+            done = max(done, walk.time / self.max_time)
+        return min(done, 1.0)
+
+    def words(self, epoch: int, share: float, episode: int) -> str:
+        """Return `12,000,000 decisions (12 %), 5.1e+07/s, episode 31, 17 s left`."""
+        (then, epochs, before), now = self.past[0], self.past[-1][0]
+        seconds = max(now - then, 1e-9)
+        gained = share - before
+        left = f", {clock((1 - share) * seconds / gained)} left" if gained > 0 else ""
+        return f"{epoch:,} decisions ({100 * share:.0f} %), {(epoch - epochs) / seconds:.2g}/s, episode {episode}{left}"
+
+    def _draw(self, share: float, words: str) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            columns = (BarColumn(bar_width=24), TextColumn("{task.description}"))
+            self._bar = Progress(*columns, console=Console(file=self.stream), transient=True, auto_refresh=False)
+            self._bar.start()
+            self._task = self._bar.add_task("", total=1.0)
+        self._bar.update(self._task, completed=share, description=words, refresh=True)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def clock(seconds: float) -> str:
+    """Return `42 s`, `3 min 05 s` or `2 h 07 min`.
+
+    >>> clock(41.6), clock(185), clock(7620)
+    ('42 s', '3 min 05 s', '2 h 07 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
