@@ -62,6 +62,11 @@ class Knowledge:
         """(S, A) table of pair numbers, -1 where not admissible."""
         return self.table(np.arange(self.n_pairs), fill=-1)
 
+    @cached_property
+    def table_row(self) -> np.ndarray:
+        """Where the row of each state starts in a flattened (S, A) table."""
+        return np.arange(self.n_states) * self.n_actions
+
     def table(self, per_pair: np.ndarray, fill: float = np.nan) -> np.ndarray:
         """Return per-pair values as an (S, A) table, `fill` where the pair is not admissible."""
         return spread(per_pair, self.pair_state, self.pair_action, (self.n_states, self.n_actions), fill)
