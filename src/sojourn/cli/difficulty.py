@@ -1,0 +1,33 @@
+"""`sojourn difficulty MODEL`: gaps, least divergences, C(M), g, D and the bounds."""
+
+import click
+
+from sojourn.cli.common import json_option, model_argument, print_json, read_model
+
+
+@click.command("difficulty")
+@model_argument
+@click.option("--rate-bounds", nargs=2, type=float, metavar="LO HI", default=None,
+              help="The rate bounds that the learner knows (default: the model's, else the range of its rates).")
+@click.option("--bernoulli", is_flag=True, help="Take the lump sums as 0/1 rewards of unknown mean.")
+@click.option("--rows", default=40, show_default=True, type=click.IntRange(0), help="Suboptimal pairs to print.")
+@click.option("--plot", "picture", metavar="FILE", default=None, help="Write the one-page card to FILE (.png, .svg or .pdf).")
+@json_option
+def command(model: str, rate_bounds: tuple[float, float] | None, bernoulli: bool, rows: int, picture: str | None,
+            as_json: bool) -> None:
+    """Say how hard MODEL is to learn, in the paper's constants, and what any learner must pay."""
+    from sojourn.instance.difficulty import difficulty
+
+    if picture is not None:
+        from sojourn.report.difficulty import check_card_name
+
+        check_card_name(picture)
+    found = difficulty(read_model(model), rate_bounds, rewards="bernoulli" if bernoulli else "known")
+    if picture is not None:
+        found.plot(picture)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        click.echo(found.table(rows))
+        if picture is not None:
+            click.echo(f"\ncard written to {picture}")

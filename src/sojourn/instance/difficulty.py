@@ -1,0 +1,298 @@
+"""How hard a model is to learn, in the paper's own constants, and what any learner must pay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import AssumptionError, ModelError, ParameterError, unknown_name
+from sojourn.instance.diameter import Diameter
+from sojourn.instance.diameter import diameter as diameter_of
+from sojourn.instance.gain_gap import GainGap, gap_of
+from sojourn.instance.gaps import TIE, Optimum, optimum
+from sojourn.instance.least_divergence import LeastDivergence, alternative, least_divergence
+from sojourn.instance.lower_bound import horizon, lower_bound_constant, visits_needed
+from sojourn.instance.upper_bound import (
+    bad_steps_bound,
+    doubling_bound,
+    doubling_bound_time,
+    failure_probability,
+    offset_from,
+    regret_bound,
+    settling_epochs,
+    settling_epochs_needed,
+    upper_bound_constant,
+)
+from sojourn.model.checks import Verdict, irreducible
+from sojourn.model.ctmdp import CTMDP
+from sojourn.model.numbers import rate_bounds_pair
+from sojourn.solving.solution import Solution
+
+REWARDS = ("known", "bernoulli")
+
+
+def difficulty(model: CTMDP, rate_bounds: tuple[float, float] | None = None, *, solution: Solution | None = None,
+               rewards: str = "known", tie_tolerance: float = TIE) -> Difficulty:
+    """Return the constants that say how hard `model` is to learn; the expensive ones are worked out when first asked for.
+
+    `rate_bounds` are the λ_min and λ_max that the learner knows: the given ones, else the model's own bounds, else the range
+    of its rates (with a warning).  `rewards="bernoulli"` takes the lump sums as 0/1 rewards of unknown mean.  `solution` saves
+    solving again; actions whose gap is below `tie_tolerance` times the size of its terms count as optimal.
+
+    >>> model = CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[3.0, 5], [2, 7]], [[5.0, 8], [-4, -12]])
+    >>> found = difficulty(model, rate_bounds=(2, 7))
+    >>> round(found.gain_gap, 9), found.diameter, found.lower_bound_constant
+    (4.514285714, 0.2, 0.0)
+    """
+    if rewards not in REWARDS:
+        raise ParameterError(unknown_name("kind of rewards", rewards, REWARDS))
+    bounds = rate_bounds_pair(rate_bounds) if rate_bounds is not None else model.bounds
+    model.knowledge(bounds)  # raises where a rate lies outside
+    return Difficulty(model, bounds, optimum(model, solution, tie_tolerance), irreducible(model), rewards,
+                      rate_bounds is None and model.rate_bounds is None)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Difficulty:
+    """Gaps, least divergences, C(M), g, D and the bounds they give.  Tables are (S, A), NaN where a pair is not admissible."""
+
+    model: CTMDP
+    rate_bounds: tuple[float, float]
+    optimum: Optimum
+    irreducible: Verdict
+    rewards: str = "known"
+    bounds_defaulted: bool = False
+
+    # ---- the solution ----------------------------------------------------------------------------------------------
+
+    @property
+    def gain(self) -> float:
+        """ρ*, reward per unit time."""
+        return self.optimum.gain
+
+    @property
+    def gain_bounds(self) -> tuple[float, float]:
+        """An interval that holds ρ* for certain."""
+        return self.optimum.gain_bounds
+
+    @property
+    def bias(self) -> np.ndarray:
+        """h*, reward, 0 in state 0."""
+        return self.optimum.bias
+
+    @property
+    def policy(self) -> np.ndarray:
+        """An optimal policy, action index per state."""
+        return self.optimum.policy
+
+    @cached_property
+    def optimal_actions(self) -> np.ndarray:
+        """(S, A) booleans: the actions in O(s)."""
+        return self.model.table(self.optimum.optimal, fill=False)
+
+    @cached_property
+    def gaps(self) -> np.ndarray:
+        """φ*(s, a), reward: what one choice costs against playing on optimally.   Paper: eq:sub-gap"""
+        return self.model.table(self.optimum.gap)
+
+    # ---- the lower bound -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def divergences(self) -> LeastDivergence:
+        """K with its alternatives, per pair; refused with the witness unless every policy is irreducible."""
+        self._need_irreducible("the least divergences K, B(M) and the lower bound C(M) need")
+        return least_divergence(self.optimum, self.rate_bounds, bernoulli=self.rewards == "bernoulli")
+
+    def _need_irreducible(self, what: str) -> None:
+        if not self.irreducible:
+            raise AssumptionError(f"{what} every policy irreducible (assume-transition). {self.irreducible.statement} "
+                                  "Gain, bias, gaps and diameter remain valid. Remove such actions, or give them a chance to leave.")
+
+    @cached_property
+    def critical(self) -> np.ndarray:
+        """(S, A) booleans: B(M), the suboptimal pairs that some admissible row and rate would make uniquely optimal."""
+        return self.model.table(self.divergences.critical, fill=False)
+
+    @cached_property
+    def least_divergence(self) -> np.ndarray:
+        """K(s, a), nats per visit: 0 where optimal, infinite where not critical.   Paper: eq:K"""
+        return self.model.table(self.divergences.k)
+
+    @cached_property
+    def lower_bound_constant(self) -> float:
+        """C(M) = Σ φ*/K over critical pairs, reward.   Paper: eq:CM"""
+        return lower_bound_constant(self.optimum, self.divergences)
+
+    def alternative(self, state: int | str, action: int | str) -> CTMDP:
+        """Return the nearest model in which `action` ties with the best in `state`: its row and rate there are changed."""
+        pair = self.model.pair(state, action)
+        if self.optimum.optimal[pair]:
+            raise ModelError(f"action {self.model.actions[self.model.pair_action[pair]]!r} is already optimal in state "
+                             f"{self.model.states[self.model.pair_state[pair]]!r} (its K is 0); ask for a suboptimal pair.")
+        return alternative(self.model, self.divergences, pair, self.rate_bounds)
+
+    def lower_bound(self, *, epochs: float | None = None, time: float | None = None) -> float:
+        """Return C(M) log N or C(M) log T, reward: to first order the least regret of any uniformly fast learner.   Paper: thm:main"""
+        return self.lower_bound_constant * float(np.log(horizon(epochs, time)[1]))
+
+    def visits_needed(self, epochs: float, in_time: bool = False) -> np.ndarray:
+        """Return log N / K per pair, an (S, A) table: visits that N decisions need, or the time they take; 0 if not critical."""
+        visits = visits_needed(self.divergences, epochs)
+        return self.model.table(visits / self.model.rate if in_time else visits)
+
+    def exploration_time(self, epochs: float) -> float:
+        """Return the total time spent on critical pairs in N decisions, to first order: "how long will it explore"."""
+        return float(np.nansum(self.visits_needed(epochs, in_time=True)))
+
+    # ---- g and D ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def gain_gaps(self) -> GainGap:
+        """g and g_step with their policies; see `sojourn.gain_gap`."""
+        return gap_of(self.optimum, self.irreducible)
+
+    @property
+    def gain_gap(self) -> float:
+        """g, reward per unit time: ρ* minus the next gain.  Infinite if all policies are optimal.   Paper: eq:gap-g"""
+        return self.gain_gaps.value
+
+    @property
+    def gain_gap_per_decision(self) -> float:
+        """g_step, reward per decision: the least (ρ* - ρ)·(mean holding time) of a suboptimal policy."""
+        return self.gain_gaps.per_decision
+
+    @property
+    def second_best_policy(self) -> np.ndarray | None:
+        """The policy that attains g, action index per state; None if all policies are optimal."""
+        return self.gain_gaps.policy
+
+    @cached_property
+    def diameters(self) -> Diameter:
+        """D(M) with its proof; see `sojourn.diameter`."""
+        return diameter_of(self.model)
+
+    @property
+    def diameter(self) -> float:
+        """D(M), time.   Paper: eq:diameter"""
+        return self.diameters.value
+
+    @property
+    def diameter_bounds(self) -> tuple[float, float]:
+        """An interval that holds D(M) for certain."""
+        return self.diameters.bounds
+
+    @property
+    def diameter_pair(self) -> tuple[int, int]:
+        """The states (from, to) that attain D(M)."""
+        return self.diameters.pair
+
+    # ---- the upper bounds ------------------------------------------------------------------------------------------
+
+    @property
+    def max_choices(self) -> int:
+        """A of the paper's constants: the largest number of actions of a state."""
+        return int(np.diff(self.model.pair_start).max())
+
+    @property
+    def upper_bound_constant(self) -> float:
+        """C as printed.   Paper: eq:upper-C"""
+        return upper_bound_constant(self.model.n_states, self.max_choices, self.diameter, self.rate_bounds)
+
+    @property
+    def upper_bound_constant_consistent(self) -> float:
+        """C with 2 λ_max in place of 1 + λ_max: it does not change with the unit of time."""
+        return upper_bound_constant(self.model.n_states, self.max_choices, self.diameter, self.rate_bounds, consistent=True)
+
+    @cached_property
+    def n_pi(self) -> dict[tuple[int, ...], int] | None:
+        """{policy: n_π} as in the proof of thm:UCRL, for small models; None means not available."""
+        return settling_epochs(self.model, self.gain_gap) if self.irreducible else None
+
+    @cached_property
+    def upper_bound_offset(self) -> float | None:
+        """C' of thm:UCRL as printed, for small models; None means not available."""
+        return offset_from(self.n_pi, self.model, self.rate_bounds, self.max_choices)[1] if self.n_pi else None
+
+    @cached_property
+    def upper_bound_offset_consistent(self) -> float | None:
+        """C' with only what the proof needs of n_π, per decision (g_step); None means not available."""
+        n = settling_epochs_needed(self.model, self.gain_gap_per_decision, self.gain) if self.irreducible else None
+        return offset_from(n, self.model, self.rate_bounds, self.max_choices)[1] if n else None
+
+    def _parts(self, consistent: bool, offset: float | None) -> tuple[float, float, float]:
+        if offset is None:
+            offset = self.upper_bound_offset_consistent if consistent else self.upper_bound_offset
+        if offset is None:
+            raise AssumptionError(f"C' needs n_π of every policy, which is not available for this model ({self.model.n_states} states, "
+                                  f"{self.model.n_pairs} pairs). Pass offset=0 for the logarithmic term alone.")
+        if consistent:
+            return self.upper_bound_constant_consistent, self.gain_gap_per_decision, offset
+        return self.upper_bound_constant, self.gain_gap, offset
+
+    def upper_bound(self, epochs: float, consistent: bool = False, offset: float | None = None) -> float:
+        """Return the bound on CT-UCRL's regret with delta = 1/N: as printed, or unit-consistent.   Paper: thm:UCRL
+
+        `offset` replaces C' where that is not available (0: the logarithmic term alone).
+        """
+        return regret_bound(*self._parts(consistent, offset), epochs)
+
+    def upper_bound_doubling(self, *, epochs: float | None = None, time: float | None = None, consistent: bool = False,
+                             offset: float | None = None) -> float:
+        """Return the bound on doubling CT-UCRL's regret after N decisions or at time T.   Paper: thm:UCRL2"""
+        if (epochs is None) == (time is None):
+            raise ParameterError(f"give either epochs= or time= (epochs is {epochs!r}, time is {time!r}).")
+        if epochs is not None:
+            return doubling_bound(*self._parts(consistent, offset), epochs)
+        assert time is not None
+        return doubling_bound_time(*self._parts(consistent, offset), time, self.rate_bounds)
+
+    def bad_steps_bound(self, epochs: float, epsilon: float, delta: float) -> float:
+        """Return the bound on decisions in epsilon-bad episodes, probability 1 - 2 delta.   Paper: eq:LepsN"""
+        return bad_steps_bound(self.upper_bound_constant, self.model.n_states * self.max_choices, epochs, epsilon, delta)
+
+    def failure_probability(self, epoch: float, delta: float) -> float:
+        """Return delta/(15 t^6): the truth is not plausible at epoch t at most that often.   Paper: lem:failCI"""
+        return failure_probability(epoch, delta)
+
+    # ---- words -----------------------------------------------------------------------------------------------------
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to keep in mind when using these numbers, as sentences."""
+        from sojourn.instance.words import warnings_of
+
+        return warnings_of(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, pairs and policies by label; None where infinite or not available."""
+        from sojourn.instance.words import as_dict
+
+        return as_dict(self)
+
+    def table(self, rows: int | None = 40) -> str:
+        """Return constants, pairs and warnings as text; the first `rows` suboptimal pairs by their share of C(M)."""
+        from sojourn.instance.words import as_text
+
+        return as_text(self, rows)
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        from sojourn.instance.words import one_line
+
+        return one_line(self)
+
+    def _repr_html_(self) -> str:
+        from sojourn.instance.words import as_html
+
+        return as_html(self)
+
+    def plot(self, path: Any = None, epochs: float = 1e6) -> Any:
+        """Draw the one-page card (needs the extra `plot`)."""
+        from sojourn.report.difficulty import plot_difficulty
+
+        return plot_difficulty(self, path, epochs)

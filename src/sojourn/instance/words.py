@@ -1,0 +1,241 @@
+"""A model's difficulty in words: warnings, a table, JSON, HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sojourn.errors import SojournError
+
+if TYPE_CHECKING:
+    from sojourn.instance.difficulty import Difficulty
+
+HTML_STATES = 300
+
+
+def value_or_none(read: Callable[[], Any]) -> Any:
+    """Return the value, or None where it is refused or not finite."""
+    try:
+        value = read()
+    except SojournError:
+        return None
+    if isinstance(value, tuple):
+        return [v if np.isfinite(v) else None for v in value]
+    return value if not isinstance(value, float) or np.isfinite(value) else None
+
+
+def warnings_of(d: Difficulty) -> list[str]:
+    """Return the sentences that belong beside the numbers."""
+    return [sentence for part in (_rates, _rewards, _structure, _lower, _gap, _diameter, _upper) for sentence in part(d)]
+
+
+def _rates(d: Difficulty) -> list[str]:
+    lo, hi = d.rate_bounds
+    if d.model.holding == "unit":
+        return ["Every holding time is one unit (a discrete-time model), so the rates count as known and K is the divergence of the jump."]
+    if d.bounds_defaulted:
+        return [f"No rate bounds were given, so the range of the model's own rates, [{lo:g}, {hi:g}], is used: K, C(M) and the upper bounds "
+                "depend on it. Pass rate_bounds= (command line: --rate-bounds LO HI) with what the learner really knows."]
+    return []
+
+
+def _rewards(d: Difficulty) -> list[str]:
+    found = []
+    low, high = float(d.model.reward.min()), float(d.model.reward.max())
+    if d.model.transition_reward is not None:
+        low, high = low + float(d.model.transition_reward.min()), high + float(d.model.transition_reward.max())
+    if low < 0 or high > 1:
+        found.append(f"Lump sums range over [{low:g}, {high:g}]; the upper bounds assume [0, 1] and are no guarantee here. Divide rewards by "
+                     "a scale; do not shift them, which would change the problem where holding times differ.")
+    if (d.model.running != 0).any():
+        found.append("The model pays running rewards; the upper bounds are stated for lump sums in [0, 1] only.")
+    if d.rewards == "bernoulli":
+        found.append("The mean rewards count as unknown (0/1 rewards): K includes the divergence of the reward; the upper bounds do not.")
+    return found
+
+
+def _structure(d: Difficulty) -> list[str]:
+    if d.irreducible:
+        return []
+    known = value_or_none(lambda: d.gain_gap)
+    rest = "g was found by enumerating all policies" if known is not None else "g is not available either"
+    return [f"Not every policy is irreducible (assume-transition fails): {d.irreducible.statement} So K, B(M), C(M) and the lower bound are "
+            f"not given; gain, bias, gaps and the diameter remain valid, and {rest}."]
+
+
+def _lower(d: Difficulty) -> list[str]:
+    if d.optimum.optimal.all():
+        return ["All policies are optimal: there is nothing to learn, C(M) = 0 and g is infinite."]
+    if d.irreducible and not d.divergences.critical.any():
+        return ["No pair is critical: no admissible row and rate would make a suboptimal action optimal, so C(M) = 0 and the lower bound "
+                "says nothing."]
+    return []
+
+
+def _gap(d: Difficulty) -> list[str]:
+    try:
+        found = d.gain_gaps
+    except SojournError as error:
+        return [] if not d.irreducible else [f"The gain gap is not available: {error}"]
+    if not found.exact:
+        return [f"With {d.model.n_states} states only the deviations with the least gaps were compared: g = {found.value:.6g} is attained, "
+                "hence an upper bound of the true gap."]
+    return []
+
+
+def _diameter(d: Difficulty) -> list[str]:
+    found = d.diameters
+    if np.isinf(found.value):
+        s, t = (d.model.states[i] for i in found.pair)
+        return [f"The diameter is infinite: no policy leads from {s!r} to {t!r}."]
+    if not found.exact:
+        return [f"With {d.model.n_states} states the diameter is bracketed: {found.value:.6g} is attained, and the proved interval is "
+                f"[{found.bounds[0]:.6g}, {found.bounds[1]:.6g}]."]
+    return []
+
+
+def _upper(d: Difficulty) -> list[str]:
+    hi, found = d.rate_bounds[1], []
+    if hi > 1:
+        found.append(f"rate_max is {hi:g} > 1: the upper bound as printed (thm:UCRL) is not a guarantee, because it divides by g per unit of "
+                     "time where the proof needs a gap per decision. Use the consistent one.")
+    gap, lower = value_or_none(lambda: d.gain_gap), value_or_none(lambda: d.lower_bound_constant)
+    constant = value_or_none(lambda: d.upper_bound_constant)
+    if None not in (gap, lower, constant) and 4 * constant / gap < lower:
+        found.append(f"Here the printed bound even falls below the lower bound: 4C/g = {4 * constant / gap:.6g} < C(M) = {lower:.6g}.")
+    return found
+
+
+def as_dict(d: Difficulty) -> dict[str, Any]:
+    """Return all constants and every pair once, by label."""
+    m = d.model
+    second = value_or_none(lambda: d.second_best_policy)
+    pair = value_or_none(lambda: [m.states[i] for i in d.diameter_pair])
+    return {
+        "model": m.name, "rate_bounds": list(d.rate_bounds),
+        "gain": d.gain, "gain_bounds": list(d.gain_bounds),
+        "policy": {s: m.actions[a] for s, a in zip(m.states, d.policy)}, "bias": dict(zip(m.states, d.bias.tolist())),
+        "lower_bound_constant": value_or_none(lambda: d.lower_bound_constant),
+        "gain_gap": value_or_none(lambda: d.gain_gap), "gain_gap_per_decision": value_or_none(lambda: d.gain_gap_per_decision),
+        "second_best_policy": None if second is None else {s: m.actions[a] for s, a in zip(m.states, second)},
+        "diameter": value_or_none(lambda: d.diameter), "diameter_bounds": value_or_none(lambda: d.diameter_bounds), "diameter_pair": pair,
+        "upper_bound_constant": value_or_none(lambda: d.upper_bound_constant),
+        "upper_bound_constant_consistent": value_or_none(lambda: d.upper_bound_constant_consistent),
+        "upper_bound_offset": value_or_none(lambda: d.upper_bound_offset),
+        "upper_bound_offset_consistent": value_or_none(lambda: d.upper_bound_offset_consistent),
+        "pairs": _pairs(d), "warnings": d.warnings,
+    }
+
+
+def _pairs(d: Difficulty) -> list[dict[str, Any]]:
+    m, best = d.model, d.optimum
+    found = d.divergences if d.irreducible else None
+    rows = []
+    for i in range(m.n_pairs):
+        k = None if found is None or best.optimal[i] or not np.isfinite(found.k[i]) else float(found.k[i])
+        rows.append({"state": m.states[m.pair_state[i]], "action": m.actions[m.pair_action[i]], "optimal": bool(best.optimal[i]),
+                     "gap": float(best.gap[i]), "critical": None if found is None else bool(found.critical[i]), "least_divergence": k})
+    return rows
+
+
+def constants(d: Difficulty) -> list[tuple[str, str, str]]:
+    """Return (name, value, what it is) of each constant, in reading order."""
+    m = d.model
+    lo, hi = d.gain_bounds
+    second = value_or_none(lambda: d.second_best_policy)
+    deviations = [] if second is None else [f"{m.actions[a]} in {m.states[s]}" for s, a in enumerate(second)
+                                            if not d.optimum.optimal[m.pair(s, int(a))]]
+    rows = [
+        ("gain ρ*", _show(d.gain), f"reward per unit time, proved within {hi - lo:.1e}"),
+        ("C(M)", _show(value_or_none(lambda: d.lower_bound_constant)), "reward per log N that any uniformly fast learner pays (eq:CM)"),
+        ("g", _infinite(lambda: d.gain_gap), f"reward per unit time to the second-best policy ({', '.join(deviations[:3]) or '-'})"),
+        ("g per decision", _infinite(lambda: d.gain_gap_per_decision), "reward per decision, least over suboptimal policies"),
+        ("D(M)", _infinite(lambda: d.diameter), _diameter_words(d)),
+        ("4C/g printed", _ratio(lambda: 4 * d.upper_bound_constant / d.gain_gap), f"C = {_show(value_or_none(lambda: d.upper_bound_constant))} "
+         "as printed (thm:UCRL); " + ("a guarantee only when rate_max <= 1" if d.rate_bounds[1] > 1 else "rate_max <= 1")),
+        ("4C/g consistent", _ratio(lambda: 4 * d.upper_bound_constant_consistent / d.gain_gap_per_decision),
+         f"C = {_show(value_or_none(lambda: d.upper_bound_constant_consistent))}, gap per decision: the same in every unit of time"),
+    ]
+    return rows
+
+
+def _diameter_words(d: Difficulty) -> str:
+    s, t = (d.model.states[i] for i in d.diameter_pair)
+    lo, hi = d.diameter_bounds
+    return f"time from {s} to {t} at best" + (f", proved within {hi - lo:.1e}" if np.isfinite(hi - lo) else "")
+
+
+def _show(value: float | None) -> str:
+    return "not available" if value is None else f"{value:.9g}"
+
+
+def _infinite(read: Callable[[], float]) -> str:
+    try:
+        return f"{read():.9g}"
+    except SojournError:
+        return "not available"
+
+
+def _ratio(read: Callable[[], float]) -> str:
+    return _show(value_or_none(read))
+
+
+def _rows(d: Difficulty, limit: int | None) -> tuple[list[tuple[str, ...]], int]:
+    """Return the suboptimal pairs by their share of C(M), then by gap."""
+    m, best = d.model, d.optimum
+    found = d.divergences if d.irreducible else None
+    k = np.full(m.n_pairs, np.inf) if found is None else found.k
+    pairs = np.flatnonzero(~best.optimal)
+    share = np.where(np.isfinite(k[pairs]), best.gap[pairs] / np.where(k[pairs] > 0, k[pairs], 1.0), 0.0)
+    order = pairs[np.lexsort((best.gap[pairs], -share))]
+    rows = []
+    for i in order[:limit]:
+        kind = "?" if found is None else "yes" if found.critical[i] else "no"
+        rows.append((m.states[m.pair_state[i]], m.actions[m.pair_action[i]], f"{best.gap[i]:.6g}", kind,
+                     "-" if found is None else f"{k[i]:.6g}", "-" if found is None else f"{best.gap[i] / k[i]:.6g}"))
+    return rows, len(pairs) - len(rows)
+
+
+HEAD = ("state", "action", "gap φ*", "critical", "K", "φ*/K")
+
+
+def as_text(d: Difficulty, limit: int | None) -> str:
+    """Return constants, suboptimal pairs and warnings as text."""
+    rows, more = _rows(d, limit)
+    lines = [repr(d.model)[1:-1], ""]
+    width = max(len(name) for name, _, _ in constants(d))
+    lines += [f"{name:<{width}}  {value:>14}  {words}" for name, value, words in constants(d)]
+    if rows:
+        widths = [max(len(r[i]) for r in (HEAD, *rows)) for i in range(len(HEAD))]
+        lines += ["", "  ".join(f"{h:>{w}}" if i > 1 else f"{h:<{w}}" for i, (h, w) in enumerate(zip(HEAD, widths)))]
+        lines += ["  ".join(f"{c:>{w}}" if i > 1 else f"{c:<{w}}" for i, (c, w) in enumerate(zip(r, widths))).rstrip() for r in rows]
+    if more:
+        lines.append(f"... and {more} more suboptimal pairs")
+    return "\n".join(lines + [f"\n! {w}" for w in d.warnings])
+
+
+def one_line(d: Difficulty) -> str:
+    """Return the cheap constants, and the expensive ones that are already known."""
+    name = f" of {d.model.name!r}" if d.model.name else ""
+    parts = [f"gain {d.gain:.6g}", f"C(M) {_show(value_or_none(lambda: d.lower_bound_constant))}"]
+    if "gain_gaps" in vars(d):
+        parts.append(f"g {d.gain_gap:.6g}")
+    if "diameters" in vars(d):
+        parts.append(f"D {d.diameter:.6g}")
+    return f"<Difficulty{name}: {', '.join(parts)}, rate bounds [{d.rate_bounds[0]:g}, {d.rate_bounds[1]:g}]>"
+
+
+def as_html(d: Difficulty) -> str:
+    """Return constants, pairs and warnings for a notebook; of a large model the one line only."""
+    if d.model.n_states > HTML_STATES:
+        return f"<pre>{escape(one_line(d))}</pre>"
+    top = "".join(f"<tr><td>{escape(n)}</td><td>{escape(v)}</td><td>{escape(w)}</td></tr>" for n, v, w in constants(d))
+    rows, more = _rows(d, 24)
+    head = "".join(f"<th>{h}</th>" for h in HEAD)
+    body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in r) + "</tr>" for r in rows)
+    rest = f"<p>and {more} more suboptimal pairs</p>" if more else ""
+    notes = "".join(f"<li>{escape(w)}</li>" for w in d.warnings)
+    return f"<div><b>{escape(repr(d.model)[1:-1])}</b><table>{top}</table><table><tr>{head}</tr>{body}</table>{rest}<ul>{notes}</ul></div>"
