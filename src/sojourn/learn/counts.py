@@ -99,7 +99,10 @@ class Counts:
         return sorted_rows(self.head, self.slot_state, self.slot_next, self.slot_count, int(self.used[0]))
 
     def state(self) -> dict[str, Any]:
-        return {"epoch": self.epoch, "scale": self.scale, **{name: getattr(self, name).copy() for name in ARRAYS}}
+        arrays = {name: getattr(self, name).copy() for name in ARRAYS}
+        for name in ("slot_state", "slot_next", "slot_count"):  # without the room reserved for more
+            arrays[name] = arrays[name][: int(self.used[0])]
+        return {"epoch": self.epoch, "scale": self.scale, **arrays}
 
     def restore(self, state: dict[str, Any]) -> None:
         self.epoch = int(state["epoch"])
