@@ -21,7 +21,7 @@ def test_a_bellman_step_equals_its_reference():
     for rng, m in models():
         income, u = m.reward * m.rate + m.running, 10 * rng.normal(size=m.n_states)
         rows = (m.pair_start, m.row_start, m.next_state, m.probability, m.rate, income, 10.0, u)
-        fast, slow = (np.empty(m.n_states), np.empty(m.n_states, dtype=np.int64)), (np.empty(m.n_states), np.empty(m.n_states, dtype=np.int64))
+        fast, slow = ((np.empty(m.n_states), np.empty(m.n_states, dtype=np.int64)) for _ in range(2))
         bounds, expected = bellman_step(*rows, *fast), bellman_step_reference(*rows, *slow)
         np.testing.assert_allclose(bounds, expected, rtol=0, atol=1e-12)
         np.testing.assert_allclose(fast[0], slow[0], rtol=0, atol=1e-12)

@@ -78,8 +78,9 @@ def test_double_double_steps_are_within_their_stated_error():
     for k in range(model.n_pairs):
         row = range(model.row_start[k], model.row_start[k + 1])
         s = model.pair_state[k]
-        exact = Fraction(model.running[k]) + Fraction(model.rate[k]) * (Fraction(model.reward[k]) + sum(
-            Fraction(model.probability[i]) * (Fraction(model.transition_reward[i]) + level[model.next_state[i]] - level[s]) for i in row))
+        paid = [Fraction(model.transition_reward[i]) + level[model.next_state[i]] - level[s] for i in row]
+        mean = Fraction(model.reward[k]) + sum(Fraction(model.probability[i]) * x for i, x in zip(row, paid))
+        exact = Fraction(model.running[k]) + Fraction(model.rate[k]) * mean
         assert abs(Fraction(value[0][k]) + Fraction(value[1][k]) - exact) <= Fraction(error[k])
 
 

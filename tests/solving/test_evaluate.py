@@ -35,7 +35,8 @@ def test_the_bias_solves_the_evaluation_equations(golden_model):
     model = golden_model("machine_maintenance")
     pairs = model.policy_pairs([0, 1, 0, 1])
     value = evaluate(model, [0, 1, 0, 1])
-    rest = model.reward[pairs] + (model.running[pairs] - value.gain) / model.rate[pairs] + model.matrix[pairs] @ value.bias - value.bias
+    rest = model.reward[pairs] + (model.running[pairs] - value.gain) / model.rate[pairs]
+    rest = rest + model.matrix[pairs] @ value.bias - value.bias
     assert np.abs(rest).max() < 1e-14 and value.bias[0] == 0
     np.testing.assert_allclose(value.stationary @ model.matrix[pairs], value.stationary, atol=1e-15)
 
@@ -78,7 +79,8 @@ def test_a_wrong_policy_is_refused_with_its_value(policy, words):
 
 
 def test_probability_on_an_inadmissible_action_is_refused():
-    model = CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], np.ones((2, 2)), admissible=np.array([[True, True], [True, False]]))
+    allowed = np.array([[True, True], [True, False]])
+    model = CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], np.ones((2, 2)), admissible=allowed)
     with pytest.raises(ModelError, match=r"policy\[1, 1\] is 0.5"):
         evaluate(model, [[0.5, 0.5], [0.5, 0.5]])
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from sojourn.errors import AssumptionError, ParameterError, ToleranceError
+from sojourn.errors import AssumptionError, ModelError, ParameterError, ToleranceError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.evaluate import evaluate
 from sojourn.solving.linear_program import best_frequencies
@@ -189,6 +189,24 @@ def test_rates_over_twelve_orders_and_rewards_of_a_million(method):
         assert evaluate(model, solution.policy).gain == pytest.approx(solution.gain, rel=1e-11)
 
 
+@pytest.mark.parametrize("rate, reward", [(1e200, 1.0), (1e-200, 1.0), (1.0, 1e200)])
+def test_numbers_beyond_what_floats_can_multiply_are_refused_with_their_values(rate, reward):
+    with pytest.raises(ModelError, match=f"rate {rate:g}, reward {reward:g}.*other units".replace("+", "[+]")):
+        solve(CTMDP.from_arrays([[[1.0]]], [[rate]], [[reward]]))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rewards_on_the_transition_count_by_their_mean(method):
+    paid = CTMDP.from_arrays([[[0.5, 0.5]], [[1, 0]]], [[1.0], [2.0]], transition_reward=[[[0.0, 6.0]], [[1.0, 0.0]]])
+    mean = CTMDP.from_arrays([[[0.5, 0.5]], [[1, 0]]], [[1.0], [2.0]], [[3.0], [1.0]])
+    assert solve(paid, method=method).gain == solve(mean, method=method).gain == pytest.approx((3 + 0.5) / (1 + 0.25))
+
+
+def test_a_gain_that_only_just_depends_on_the_state_is_not_passed_over():
+    with pytest.raises((AssumptionError, ToleranceError)):
+        solve(split(2.0 + 1e-7, 2.0, way=-5.0))
+
+
 def test_one_state_is_a_model():
     model = CTMDP.from_arrays([[[1.0], [1.0]]], [[2.0, 3.0]], [[1.0, -1.0]], [[0.0, 4.0]])
     for method in METHODS:
@@ -209,7 +227,7 @@ def test_a_senseless_tolerance_is_refused(golden_model, tolerance):
 
 
 def test_an_unknown_method_is_answered_with_the_known_ones(golden_model):
-    with pytest.raises(ParameterError, match="did you mean 'policy-iteration'.*linear-programming"):
+    with pytest.raises(ParameterError, match=r"did you mean 'policy-iteration'.*linear-programming"):
         solve(golden_model("two_state"), method="policy_iteration")
 
 

@@ -11,6 +11,8 @@ from sojourn.model.graph import edges, strong_components
 
 ROUNDS = 100
 SMALL = 16  # classes up to which all sets of classes are looked at
+SHRINK = 50  # states tried out of a closed set, to make it smaller
+EFFORT = 200_000_000  # jumps looked at before the search for two closed sets ends undecided
 
 
 class Forced:
@@ -67,7 +69,8 @@ class Forced:
         count = int(label.max()) + 1
         if count <= SMALL:
             return self._by_subsets(label, count)
-        for state in np.unique(label, return_index=True)[1][:2000]:
+        tries = max(3, EFFORT // (len(self.head) * SHRINK))
+        for state in np.unique(label, return_index=True)[1][:tries]:
             left, _ = self.avoiding_state(int(state))
             if not left.any():
                 return False  # every policy visits this state from everywhere
@@ -79,7 +82,7 @@ class Forced:
 
     def _shrunk(self, closed: np.ndarray) -> np.ndarray:
         """Return a smaller set inside `closed` in which a policy can stay, by leaving out a few of its states in turn."""
-        for state in np.flatnonzero(closed)[:50]:
+        for state in np.flatnonzero(closed)[:SHRINK]:
             if closed[state]:
                 removed = ~closed
                 removed[state] = True

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.errors import ModelError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.graph import closed_classes
 
@@ -34,9 +35,28 @@ class Chain:
         tail = np.repeat(np.arange(self.n_states), np.diff(self.matrix.indptr))
         return closed_classes(self.n_states, tail, self.matrix.indices)
 
+    def row(self, state: int) -> np.ndarray:
+        """Return the transition probabilities out of one state."""
+        row = np.zeros(self.n_states)
+        part = slice(self.matrix.indptr[state], self.matrix.indptr[state + 1])
+        row[self.matrix.indices[part]] = self.matrix.data[part]
+        return row
+
     def restricted(self, states: np.ndarray) -> Chain:
         """Return the chain on a closed set of states."""
         return Chain(self.matrix[states][:, states], self.reward[states], self.holding[states])
+
+
+def require_scale(model: CTMDP) -> None:
+    """Refuse numbers so large or so small that products of rates and rewards leave what floats can hold."""
+    rate, size = model.rate, np.maximum(np.abs(model.expected_reward), np.abs(model.running))
+    bad = np.flatnonzero((rate < 1e-100) | (rate > 1e100) | (size > 1e100))
+    if bad.size:
+        k = int(bad[0])
+        raise ModelError(
+            f"the choice ({model.states[model.pair_state[k]]!r}, {model.actions[model.pair_action[k]]!r}) has rate {rate[k]:g}, "
+            f"reward {model.expected_reward[k]:g} and running reward {model.running[k]:g}; to be solved, rates must lie in "
+            "[1e-100, 1e100] and rewards below 1e100. Choose other units of time or money.")
 
 
 def visit_reward(model: CTMDP) -> np.ndarray:
@@ -89,9 +109,12 @@ class Factors:
         return self._lu.solve(right, "T" if transposed else "N")
 
 
-def gain_and_bias(chain: Chain, recurrent: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return (gain, bias with 0 in state 0, stationary law of the embedded chain) of a chain with one recurrent class."""
-    reference = int(recurrent[0])
+def gain_and_bias(chain: Chain, recurrent: np.ndarray, often: int = -1) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return (gain, bias with 0 in state 0, stationary law of the embedded chain) of a chain with one recurrent class.
+
+    `often` may name a state that is believed to be visited often: it saves a second factorization.
+    """
+    reference = often if often in recurrent else int(recurrent[0])
     factors = Factors(chain, reference)
     law = _stationary(chain, factors, reference)
     best = int(np.argmax(law))
@@ -111,8 +134,7 @@ def _stationary(chain: Chain, factors: Factors, reference: int) -> np.ndarray:
     law = np.zeros(chain.n_states)
     law[reference] = 1.0
     if factors.size:
-        row = chain.matrix[[reference]].toarray().ravel()
-        law[factors.keep] = np.maximum(factors.solve(row[factors.keep], transposed=True), 0.0)
+        law[factors.keep] = np.maximum(factors.solve(chain.row(reference)[factors.keep], transposed=True), 0.0)
     return law / law.sum()
 
 
@@ -122,7 +144,7 @@ def hitting_correction(chain: Chain, factors: Factors, reference: int, rest: np.
     if not factors.size:
         return float(rest[0] / chain.holding[0]), change
     solved = factors.solve(np.column_stack([rest[factors.keep], chain.holding[factors.keep]]))
-    row = chain.matrix[[reference]].toarray().ravel()[factors.keep]
+    row = chain.row(reference)[factors.keep]
     step = (rest[reference] + row @ solved[:, 0]) / (chain.holding[reference] + row @ solved[:, 1])
     change[factors.keep] = solved[:, 0] - step * solved[:, 1]
     return float(step), change

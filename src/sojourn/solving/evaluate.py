@@ -11,7 +11,7 @@ import numpy as np
 from sojourn.errors import AssumptionError, ModelError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.numbers import real_array
-from sojourn.solving.chain import Chain, chain_of, gain_and_bias, mixed_chain
+from sojourn.solving.chain import Chain, chain_of, gain_and_bias, mixed_chain, require_scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,7 @@ def evaluate(model: CTMDP, policy: Sequence[int | str] | Mapping[str, str] | np.
 
 def policy_chain(model: CTMDP, policy: Any) -> Chain:
     """Return the embedded chain of a policy given in any of its forms."""
+    require_scale(model)
     rows = not isinstance(policy, (Mapping, str)) and len(policy) > 0 and isinstance(policy[0], (list, tuple, np.ndarray))
     if rows:
         return mixed_chain(model, policy_weights(model, policy))

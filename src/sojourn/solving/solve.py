@@ -11,6 +11,7 @@ from sojourn.errors import ParameterError, ToleranceError, unknown_name
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.numbers import real_number
 from sojourn.solving.certificate import gain_bounds
+from sojourn.solving.chain import require_scale
 from sojourn.solving.optimality import advantages, noise, tied_pairs
 from sojourn.solving.policy_iteration import improve_until_optimal
 from sojourn.solving.refine import refined
@@ -38,6 +39,7 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Soluti
     if real_number("tolerance", tolerance) <= 0:
         raise ParameterError(f"tolerance is {tolerance:g}; it must be positive. 1e-9 is the default.")
     began = time.perf_counter()
+    require_scale(model)
     start = first_policy(model)
     name = _automatic(model) if method == "auto" else method
     pairs, gain, bias, iterations, exact = _BY_NAME[name](model, start, tolerance)

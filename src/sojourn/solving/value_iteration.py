@@ -13,6 +13,7 @@ from sojourn.model.ctmdp import CTMDP
 ABOVE = 1.1  # Λ over the largest rate: every state then stays where it is with positive probability
 INNER = 30  # sweeps of the policy between two Bellman steps
 WORK = 4_000_000_000  # jumps looked at before giving up: some ten seconds
+PATIENCE = 300_000_000  # jumps after which the speed so far must promise an end within the limit
 SMALL_WORK = 20_000_000  # the same where the policy's equations can be solved directly
 
 
@@ -27,13 +28,16 @@ def iterate_values(model: CTMDP, tolerance: float, work: float) -> tuple[np.ndar
     u, out = np.zeros(model.n_states), np.empty(model.n_states)
     choice = np.empty(model.n_states, dtype=np.int64)
     sweeps, inner, narrowest, misses = 0, INNER, np.inf, 0
+    width_at: list[tuple[int, float]] = []
     limit = max(100, int(work / len(model.next_state)))
     while True:
         least, most = bellman_step(model.pair_start, *rows, u, out, choice)
         sweeps += 1
         gain = (least + most) / 2
         met = most - least <= tolerance * max(1.0, abs(gain))
-        if met or sweeps >= limit:
+        width_at.append((sweeps, most - least))
+        slow = sweeps * len(model.next_state) > PATIENCE and _expected_end(width_at, tolerance * max(1.0, abs(gain))) > limit
+        if met or slow or sweeps >= limit:
             return choice, gain, u - u[0], sweeps, met
         misses = 0 if most - least < narrowest else misses + 1
         narrowest = min(narrowest, most - least)
@@ -43,6 +47,14 @@ def iterate_values(model: CTMDP, tolerance: float, work: float) -> tuple[np.ndar
         if inner:
             u, _, _ = policy_sweeps(*rows, choice, u, inner)
             sweeps += inner
+
+
+def _expected_end(width_at: list[tuple[int, float]], target: float) -> float:
+    """Return the sweep at which the width reaches `target` if it goes on shrinking as over the last half."""
+    (first, before), (last, now) = width_at[len(width_at) // 2], width_at[-1]
+    if not 0 < now < before:
+        return np.inf
+    return last + (last - first) * float(np.log(now / target) / np.log(before / now))
 
 
 def settle(model: CTMDP, pairs: np.ndarray, u: np.ndarray, sweeps: int) -> tuple[np.ndarray, float]:
