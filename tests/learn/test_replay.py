@@ -8,6 +8,7 @@ import pytest
 from sojourn.learn.ct_ucrl import CTUCRL
 from sojourn.learn.doubling import DoublingCTUCRL
 from sojourn.learn.learner import begin_episode
+from sojourn.simulation.session import Session
 
 REPLAYS = ["replay_ct_ucrl_two_state", "replay_ct_ucrl_three_state", "replay_doubling_three_state"]
 
@@ -64,3 +65,19 @@ def test_a_replay_makes_every_golden_decision_for_the_golden_reasons(golden, gol
         assert [info["optimistic_gain_low"], info["optimistic_gain"]] == pytest.approx(
             [episode["rho_lo"], episode["rho_hi"]], abs=1e-10)
     assert next(episodes, None) is None
+
+
+@pytest.mark.parametrize("name", REPLAYS)
+def test_a_session_replays_the_golden_run(golden, golden_model, name):
+    replay, model = golden(name), golden_model(name)
+    session = Session(make(name, replay, model.knowledge()), replay["initial_state"])
+    episodes = replay["episodes"]
+    starts = [episode.get("phase_start", 0) + episode["t_k"] for episode in episodes]
+    for epoch, (state, action, tau, after) in enumerate(replay["trajectory"], start=1):
+        assert (session.state, session.action) == (state, action)
+        now = session.episode
+        assert now.start_epoch == max(start for start in starts if start <= epoch)
+        assert now.index == starts.index(now.start_epoch) + 1
+        assert now.policy.tolist() == episodes[now.index - 1]["policy"]
+        np.testing.assert_allclose(now.rate_interval, np.array(episodes[now.index - 1]["rate_interval"])[..., :2], rtol=0, atol=1e-12)
+        session.report(replay["draws"][epoch - 1][0] / float(Fraction(replay["model"]["rates"][state][action])), after)
