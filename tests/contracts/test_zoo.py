@@ -69,7 +69,8 @@ def test_assumptions_are_as_documented(name, model_of):
 
 @pytest.mark.parametrize("name, parameters, irreducible", [
     ("admission", {"urgent_rate": 0}, False), ("routing", {"dedicated_rate": 0.1}, True), ("tandem", {"slow_rate": 0}, False),
-    ("server-switching", {"leak": 0}, False), ("maintenance", {"wear_in_service": 0}, False), ("spare-parts", {"return_rate": 0}, False),
+    ("server-switching", {"leak": 0}, False), ("maintenance", {"wear_in_service": 0}, False),
+    ("spare-parts", {"return_rate": 0}, False),
     ("call-centre", {"retry_rate": 0}, False), ("hospital-beds", {"pressing": 0}, False), ("river-swim", {"leak": 0}, False),
 ])
 def test_the_notes_on_variants_are_true(name, parameters, irreducible):

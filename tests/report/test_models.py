@@ -1,0 +1,114 @@
+"""Pictures of models: the right kind for each, labels read as coordinates, colours that differ in grey."""
+
+import numpy as np
+import pytest
+
+import sojourn
+from sojourn.errors import ParameterError
+from sojourn.zoo.catalogue import families, make
+
+pytest.importorskip("matplotlib")
+from sojourn.report.model_graph import layout
+from sojourn.report.model_grid import is_grid
+from sojourn.report.model_path import plot_path
+from sojourn.report.model_style import action_colors, axis_names, coordinates, text_on
+from sojourn.report.models import kind_of, plot_model
+
+
+def grey(color):
+    from matplotlib.colors import to_rgb
+
+    r, g, b = to_rgb(color)
+    return 0.299 * r + 0.587 * g + 0.114 * b
+
+
+@pytest.mark.parametrize("name, kind", [
+    ("two-state", "graph"), ("three-state", "graph"), ("customer-selection", "graph"), ("maintenance", "graph"),
+    ("random", "graph"), ("admission", "curves"), ("market-making", "curves"), ("sis-epidemic", "curves"), ("routing", "grid"), ("tandem", "grid"),
+    ("sir-epidemic", "grid"), ("server-switching", "grid"), ("criss-cross", "grid"),
+])
+def test_each_model_gets_the_picture_that_suits_it(name, kind):
+    assert kind_of(make(name)) == kind
+
+
+@pytest.mark.parametrize("name", ["two-state", "customer-selection", "market-making", "routing", "server-switching"])
+def test_pictures_are_drawn(name, tmp_path):
+    path = tmp_path / f"{name}.png"
+    fig = make(name).plot(path=path)
+    assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert fig.get_suptitle() == name.replace("-", " ")
+
+
+def test_a_policy_map_shows_the_policy():
+    model = make("routing", capacity=4)
+    fig = plot_model(model)
+    image = fig.axes[0].images[0].get_array()
+    solution = sojourn.solve(model)
+    used = sorted(set(solution.policy.tolist()))
+    for s, label in enumerate(model.states):
+        x, y = (int(v) for v in label.strip("()").split(", "))
+        assert used[int(image[y, x])] == solution.policy[s]
+    assert fig.axes[0].get_xlabel() == "customers at queue 1" and fig.axes[0].get_ylabel() == "customers at queue 2"
+
+
+def test_another_policy_can_be_shown():
+    model = make("admission")
+    fig = plot_model(model, policy={s: "reject" for s in model.states})
+    assert [t.get_text() for t in fig.axes[0].get_yticklabels()] == ["reject"]
+
+
+def test_every_default_model_has_a_kind_and_named_axes():
+    for name in families():
+        model = make(name)
+        at = coordinates(model.states)
+        assert kind_of(model) in ("graph", "grid", "curves")
+        if at is not None:
+            assert all(axis_names(model, at.shape[1]))
+
+
+def test_labels_are_read_as_coordinates():
+    assert coordinates(["(0, 3)", "(12, 1)"]).tolist() == [[0, 3], [12, 1]]
+    assert coordinates(["inventory -2", "inventory 3"]).tolist() == [[-2], [3]]
+    assert coordinates(["new", "worn 1"]) is None
+    assert coordinates(["(1, 2)", "(1,  2)"]) is None
+    assert not is_grid(["(0, 0)", "(1, 0)"])
+
+
+def test_colours_of_actions_differ_in_grey():
+    for n in range(1, 9):
+        shades = sorted(grey(c) for c in action_colors(n))
+        assert len(shades) == n and (n == 1 or np.diff(shades).min() > 0.07)
+    assert text_on("#ffffff") != text_on("#000000")
+
+
+def test_a_chain_is_drawn_in_a_line_and_anything_else_on_a_circle():
+    assert np.ptp(layout(make("customer-selection"))[:, 1]) == 0
+    around = layout(make("random", states=6))
+    np.testing.assert_allclose(np.hypot(*around.T), np.hypot(*around[0]))
+    assert len({tuple(p) for p in around.round(6).tolist()}) == 6
+
+
+def test_a_path_is_drawn_with_its_regret_under_it(tmp_path):
+    model = make("two-state")
+    run = sojourn.simulate(model, [0, 1], max_epochs=300, seed=3, record=True)
+    fig = plot_path(run, path=tmp_path / "path.svg")
+    regret, pseudo = fig.axes[1].lines[1:3]
+    assert pseudo.get_ydata()[-1] == pytest.approx(run.pseudo_regret[-1], rel=1e-9)
+    assert regret.get_ydata()[-1] == pytest.approx(run.completed_regret[-1], rel=1e-9)
+    assert (tmp_path / "path.svg").stat().st_size > 1000
+    with pytest.raises(ParameterError, match="record=True"):
+        plot_path(sojourn.simulate(model, [0, 1], max_epochs=10))
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"kind": "gird"}, "did you mean 'grid'"), ({"kind": "grid"}, "no points of a plane"), ({"path": "x.doc"}, "'x.doc'"),
+])
+def test_what_cannot_be_drawn_is_refused(options, words):
+    with pytest.raises(ParameterError) as caught:
+        plot_model(make("admission"), **options)
+    assert words in str(caught.value)
+
+
+def test_a_graph_of_many_states_is_refused():
+    with pytest.raises(ParameterError, match="100 states"):
+        plot_model(make("random", states=100), kind="graph")
