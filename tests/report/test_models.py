@@ -24,7 +24,8 @@ def grey(color):
 
 @pytest.mark.parametrize("name, kind", [
     ("two-state", "graph"), ("three-state", "graph"), ("customer-selection", "graph"), ("maintenance", "graph"),
-    ("random", "graph"), ("admission", "curves"), ("market-making", "curves"), ("sis-epidemic", "curves"), ("routing", "grid"), ("tandem", "grid"),
+    ("random", "graph"), ("admission", "curves"),
+    ("market-making", "curves"), ("sis-epidemic", "curves"), ("routing", "grid"), ("tandem", "grid"),
     ("sir-epidemic", "grid"), ("server-switching", "grid"), ("criss-cross", "grid"),
 ])
 def test_each_model_gets_the_picture_that_suits_it(name, kind):
