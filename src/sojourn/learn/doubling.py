@@ -83,7 +83,7 @@ class Doubling:
         return taken
 
     def state(self) -> dict[str, Any]:
-        return {"phase": self.phase, "seen": self.seen, "inner": self.inner.state(), "rng": stream_state(self.rng),
+        return {"phase": self.phase, "seen": self.phase_epochs, "inner": self.inner.state(), "rng": stream_state(self.rng),
                 "episode": self.episode.state() if self.episode else {}}
 
     def restore(self, state: dict[str, Any]) -> None:
