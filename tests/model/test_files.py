@@ -424,12 +424,22 @@ def test_writing_keeps_permissions_follows_links_and_obeys_the_umask(tmp_path, g
     finally:
         os.umask(old)
     assert stat.S_IMODE((tmp_path / "new.json").stat().st_mode) == 0o640
-    os.chmod(tmp_path / "new.json", 0o604)
+    os.chmod(tmp_path / "new.json", 0o666)
     (tmp_path / "link.json").symlink_to("new.json")
     golden_model("ties").save(tmp_path / "link.json")
     assert (tmp_path / "link.json").is_symlink() and sojourn.load(tmp_path / "new.json").name == "ties"
-    assert stat.S_IMODE((tmp_path / "new.json").stat().st_mode) == 0o604
+    assert stat.S_IMODE((tmp_path / "new.json").stat().st_mode) == 0o666
     assert sorted(os.listdir(tmp_path)) == ["link.json", "new.json"]
+
+
+def test_whoever_has_the_old_file_open_reads_it_to_the_end(tmp_path, golden_model):
+    path = tmp_path / "m.json"
+    golden_model("ties").save(path)
+    before = path.read_bytes()
+    with open(path, "rb") as reader:
+        first = reader.read(10)
+        golden_model("two_state").save(path)
+        assert first + reader.read() == before
 
 
 def test_a_model_is_not_written_to_odd_places(tmp_path, golden_model):
