@@ -17,7 +17,7 @@ def divergence(transition: Any, rate: float, other_transition: Any, other_rate: 
     Paper: eq:KLdiff   Σ p log(p/q) + log(λ/l) + l/λ - 1
 
     >>> round(divergence([0.5, 0.5], 1.0, [0.25, 0.75], 2.0), 12)
-    0.450693855665
+    0.450693855666
     """
     p, q = real_array("transition", transition), real_array("other_transition", other_transition)
     if p.shape != q.shape:

@@ -80,7 +80,7 @@ def reward_radius(visits: np.ndarray, n_states: int, n_actions: int, epoch: int,
     """Return sqrt(7 log(2 S A t/δ) / (2 max(1, N))), for mean rewards in [0, 1] (Jaksch, Ortner, Auer 2010, their (3)).
 
     >>> reward_radius(np.array([0, 100]), 3, 2, 100, 0.01).round(6).tolist()
-    [6.364183, 0.636418]
+    [6.397919, 0.639792]
     """
     return np.sqrt(7 * log(2 * n_states * n_actions * epoch / delta) / (2 * np.maximum(1, visits)))
 

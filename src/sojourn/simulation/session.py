@@ -46,7 +46,7 @@ class Session:
     >>> action = session.action
     >>> session.report(holding_time=0.4, next_state=2)
     >>> session.state, session.epoch, session.episode.index
-    (2, 2, 2)
+    (2, 2, 1)
     """
 
     def __init__(self, learner: Any, state: int | str, knowledge: Knowledge | None = None):
