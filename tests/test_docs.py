@@ -2,18 +2,20 @@
 
 import doctest
 import importlib
+import io
 import json
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 import sojourn
+from sojourn.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "sojourn"
@@ -63,6 +65,21 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
             tomllib.loads(block.text)
 
 
+def run(words: list[str]) -> tuple[int, str, str]:
+    """Run the command line in this process: exit code, stdout, stderr."""
+    out, err, old = io.StringIO(), io.StringIO(), sys.argv
+    sys.argv = words
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            main()
+        code = 0
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 0
+    finally:
+        sys.argv = old
+    return code, out.getvalue(), err.getvalue()
+
+
 def rounded(text: str) -> list[str]:
     """Return the lines with numbers rounded and the times taken out, so that any machine prints the same."""
     text = re.sub(r"\d+\.\d+ s\b|width [\d.e+-]+", "...", text)
@@ -70,7 +87,8 @@ def rounded(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
-def test_the_commands_of_a_page_work_and_print_what_it_says(page, tmp_path):
+def test_the_commands_of_a_page_work_and_print_what_it_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     for block in blocks(page):
         if block.language != "console":
             continue
@@ -78,10 +96,10 @@ def test_the_commands_of_a_page_work_and_print_what_it_says(page, tmp_path):
             command, _, shown = part.partition("\n")
             words = shlex.split(command, comments=True)
             assert words[0] == "sojourn", f"{page.name}:{block.line}: only `sojourn` commands are run; mark others as not run"
-            ran = subprocess.run([sys.executable, "-m", "sojourn", *words[1:]], cwd=tmp_path, capture_output=True, text=True)
-            assert ran.returncode == 0, f"{command}: {ran.stderr}"
+            code, printed, complaint = run(words)
+            assert code == 0, f"{command}: {complaint}"
             if shown.strip():
-                assert rounded(ran.stdout) == rounded(shown), command
+                assert rounded(printed) == rounded(shown), command
 
 
 @pytest.mark.parametrize("name", MODULES)

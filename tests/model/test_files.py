@@ -436,7 +436,7 @@ def test_whoever_has_the_old_file_open_reads_it_to_the_end(tmp_path, golden_mode
     path = tmp_path / "m.json"
     golden_model("ties").save(path)
     before = path.read_bytes()
-    with open(path, "rb") as reader:
+    with open(path, "rb", buffering=0) as reader:
         first = reader.read(10)
         golden_model("two_state").save(path)
         assert first + reader.read() == before
