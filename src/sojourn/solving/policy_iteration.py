@@ -18,13 +18,15 @@ from sojourn.solving.structure import one_class
 def improve_until_optimal(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, float, np.ndarray, int]:
     """Return (optimal pair per state, gain, bias with 0 in state 0, evaluations), starting from `pairs`."""
     seen: set[int] = set()
+    answer: tuple[np.ndarray, float, np.ndarray, int] | None = None
     often = -1
     while True:
         pairs, chain, recurrent = one_class(model, pairs)
+        key = hash(pairs.tobytes())
+        if answer is not None and key in seen:  # nothing improves, or only rounding errors do
+            return answer
+        seen.add(key)
         gain, bias, law = gain_and_bias(chain, recurrent, often)
         often = int(np.argmax(law))
-        seen.add(hash(pairs.tobytes()))
-        better = improved(model, pairs, gain, bias)
-        if hash(better.tobytes()) in seen:  # nothing improves, or only rounding errors do
-            return pairs, gain, bias, len(seen)
-        pairs = better
+        answer = pairs, gain, bias, len(seen)
+        pairs = improved(model, pairs, gain, bias)

@@ -19,7 +19,7 @@ from sojourn.solving.solution import Solution
 from sojourn.solving.structure import first_policy
 
 METHODS = ("policy-iteration", "value-iteration", "linear-programming")
-DIRECT = 2000  # states up to which sparse LU is used without asking
+DIRECT = 1000  # states up to which sparse LU is used without asking
 Answer = tuple[np.ndarray, float, np.ndarray, int, bool]  # pair per state, gain, bias, iterations, whether (gain, bias) is exact
 
 
