@@ -336,6 +336,7 @@ def fast_extended_value_iteration(u, y, tolerance, max_steps, passes, pair_start
     u_next, shortfall, order = np.empty(n_states), np.empty(n_states), np.arange(n_states)
     policy_pair, rising = np.zeros(n_states, dtype=np.int64), np.zeros(n_states, dtype=np.bool_)
     slack, value = np.zeros(len(reward)), np.zeros(len(reward))
+    before = np.zeros(n_states, dtype=np.int64)
     low, high = -np.inf, np.inf
     eliminated = False
     for step in range(max_steps):
@@ -349,10 +350,11 @@ def fast_extended_value_iteration(u, y, tolerance, max_steps, passes, pair_start
             continue
         rows = policy_rows(u, policy_pair, rising, order, row_start, next_state, probability, reach, slow, fast, supports_known,
                            has_full_rows)
-        moved = correct(u, u_next, low, high, y, 0.1 * tolerance, passes, rows)
+        moved = correct(u, u_next, low, high, y, max(0.1 * tolerance, 0.01 * (high - low)), passes, rows)
         moved = moved * (1.0 + 1e-9) + 1e-12 * (np.abs(u).max() + 1.0)
-        eliminated = False
+        # Passing over actions pays only while the policy still changes: where it has settled, the next step may be the last.
+        eliminated = step > 0 and (policy_pair != before).sum() > n_states // 50
+        before[:] = policy_pair
         for i in range(len(slack)):
-            slack[i] -= moved
-            eliminated = eliminated or slack[i] > 0.0
+            slack[i] = slack[i] - moved if eliminated else 0.0
     return policy_pair, rising, max_steps, low, high, False

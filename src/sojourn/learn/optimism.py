@@ -16,7 +16,7 @@ MAX_SWEEPS = 10_000_000
 CHUNK_ENTRIES = 20_000_000  # row entries handled in one kernel call: about 0.1 s
 SUPPORT_DAMPING = 0.9  # uniformise at rate_max / 0.9 where supports are known (READINGS: a swap at rate_max cycles for ever)
 FAST_STEPS = 200  # policy improvements tried before falling back on plain value iteration
-PASSES = 40  # Gauss-Seidel passes per policy evaluation
+PASSES = 10  # Gauss-Seidel passes per policy evaluation
 
 
 @dataclass(frozen=True, eq=False)
