@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sojourn.kernels.bulk_walk import walk_bulk, walk_bulk_reference
 from sojourn.kernels.fast_walk import packed_cells, walk_fast
 from sojourn.kernels.walk import holding_time, holding_time_reference, walk_plan, walk_plan_reference
 from sojourn.learn.counts import Counts
 from sojourn.learn.streams import stream_state
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.holding import LAWS, law_of
-from sojourn.simulation.walk import Course, Fold, trace_of
+from sojourn.simulation.shapes import Course, Fold, trace_of
 from sojourn.simulation.world import world_of
 
 WRITTEN = {"gamma": "gamma:shape=0.7", "erlang": "erlang:stages=3", "weibull": "weibull:shape=1.5", "pareto": "pareto:shape=2.5",
@@ -92,6 +93,20 @@ def test_the_fast_walk_equals_the_reference(seed, running, max_time):
     assert fast == two.run(walk_plan_reference, 0, 400, max_time)
     assert same(one, two) and np.array_equal(words, stream_state(two.rng))
     assert np.array_equal(one.total, two.fold.visits)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10**6), st.booleans())
+def test_the_bulk_walk_equals_its_reference(seed, running):
+    model = some_model(seed, running)
+    one, two = Setting(model, seed), Setting(model, seed)
+    safe = np.random.default_rng(seed).integers(0, 30, model.n_pairs)
+    out = []
+    for here, walk in ((one, walk_bulk), (two, walk_bulk_reference)):
+        end = walk(here.world, 0, here.rng, here.course.pair, here.left, here.total, here.fold, 300, safe, here.clock)
+        out.append(tuple(int(x) for x in end))
+    assert out[0] == out[1] and same(one, two) and one.rng.random() == two.rng.random()
+    assert np.array_equal(one.total, one.fold.visits)
 
 
 def test_a_plan_ends_on_arriving_at_a_pair_with_nothing_left_not_when_its_last_visit_is_spent():

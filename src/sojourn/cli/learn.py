@@ -94,6 +94,8 @@ def built(model: Any, options: dict[str, Any]) -> Any:
                 option = f"--{key.replace('_', '-')}"
                 raise ParameterError(f"{option} is {options[key]} but the learner {options['name']!r} has no {key}; leave it out.")
             given.setdefault(key, options[key])
+    if "model" in allowed:
+        given.setdefault("model", model)
     if "delta" in allowed and not {"delta", "horizon"} & set(given):
         given["delta"] = DELTA
     if "reward_range" in allowed and "reward_range" not in given and not options["unscaled"]:

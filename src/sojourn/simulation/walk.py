@@ -27,12 +27,13 @@ Learners come in three kinds (see `sojourn.learn.learner`):
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.kernels.alias import jump
+from sojourn.kernels.bulk_walk import walk_bulk
 from sojourn.kernels.fast_walk import packed_cells, walk_fast
 from sojourn.kernels.walk import EXPONENTIAL, holding_time, walk_plan
 from sojourn.learn.counts import Counts
@@ -40,56 +41,19 @@ from sojourn.learn.learner import MAX_CHUNK, Episode, History, begin_episode
 from sojourn.learn.streams import stream
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
+from sojourn.simulation.bulk import check_bulk, safe_from
 from sojourn.simulation.episodes import EpisodeLog
+from sojourn.simulation.holding import BULK
 from sojourn.simulation.policy import FixedPolicy, fitting_knowledge
 from sojourn.simulation.regret import Moment, yardstick
 from sojourn.simulation.seeds import Stream, world_stream
+from sojourn.simulation.shapes import Course, Fold, trace_of
 from sojourn.simulation.world import World, world_of
 from sojourn.solving.solution import Solution
 
 BLOCK = MAX_CHUNK  # sums restart at multiples of this many epochs, so that rounding does not grow with the run
 PLAIN_CHUNK = 2**16  # rows of one History given to a plain learner
 CALL_SECONDS = 0.1
-
-
-class Trace(NamedTuple):
-    """Columns into which a kernel writes what happened; empty ones switch it off."""
-
-    state: np.ndarray
-    action: np.ndarray
-    holding_time: np.ndarray
-    next_state: np.ndarray
-    reward: np.ndarray
-
-
-class Fold(NamedTuple):
-    """A learner's counts as the kernel needs them, with `slot_of`: the slot of each entry of the world, -1 if not yet known."""
-
-    visits: np.ndarray
-    holding_sum: np.ndarray
-    reward_sum: np.ndarray
-    head: np.ndarray
-    slot_state: np.ndarray
-    slot_next: np.ndarray
-    slot_count: np.ndarray
-    used: np.ndarray
-    slot_of: np.ndarray
-    scale: float
-
-
-class Course(NamedTuple):
-    """A plan as the kernel needs it: the pair in each state; for a randomized one cumulative (S, A) and the learner's rng."""
-
-    pair: np.ndarray
-    cumulative: np.ndarray
-    pair_table: np.ndarray
-    rng: np.random.Generator
-
-
-def trace_of(rows: int) -> Trace:
-    """Return room for `rows` epochs."""
-    whole, real = (lambda: np.zeros(rows, dtype=np.int64)), (lambda: np.zeros(rows))
-    return Trace(whole(), whole(), real(), whole(), real())
 
 
 class Walk:
@@ -103,9 +67,9 @@ class Walk:
                  knowledge: Knowledge | None = None, solution: Solution | None = None, record: bool = False):
         self.model = model
         self.world: World = world_of(model, holding_times)
+        self.stream = Stream(world_stream(seed))
         self.learner: Any = learner if is_learner(learner) else FixedPolicy(model, learner, seed)
         self.knowledge = fitting_knowledge(model, self.learner, knowledge)
-        self.stream = Stream(world_stream(seed))
         self.start = self.position = model.state(start)
         self.epoch = 0
         self.base = np.zeros(2)  # time and paid at the last multiple of BLOCK
@@ -123,6 +87,9 @@ class Walk:
         self._trace = trace_of(0)
         self._plain_world = not (self.world.law != EXPONENTIAL).any() and not self.world.transition_reward.any()
         self._records = np.zeros(8 * model.n_states, dtype=np.int64)
+        self.bulk = isinstance(holding_times, str) and holding_times == BULK
+        if self.bulk:
+            check_bulk(self)
         self._cells = packed_cells(self.world.next_state, self.world.cut, self.world.own, self.world.other)
 
     # ---- where it stands ----------------------------------------------------------------------------------------
@@ -157,6 +124,9 @@ class Walk:
         limit = np.inf if until_time is None else float(until_time - self.base[0])
         if room <= 0 or self.clock[0] > limit:
             return False
+        if self.bulk and until_time is not None:
+            raise ParameterError(f"until_time is {until_time:g} with holding_times='bulk', which knows the time only now and then; "
+                                 "give a number of epochs, or leave out 'bulk'.")
         if hasattr(self.learner, "act"):
             self._step_by_epoch(room, limit)
         else:
@@ -181,7 +151,11 @@ class Walk:
                 self._trace = trace_of(PLAIN_CHUNK)
         room = min(room, episode.epochs_left)
         fold = self._fold_into(counts)
-        if self._plain_world and episode.cumulative is None and not (listening or self.record):
+        if self.bulk and episode.cumulative is None:
+            self.position, epochs, ended, pair, entry = walk_bulk(
+                self.world, self.position, self.stream.generator, episode.policy_pair, episode.left, self.visits, fold, room,
+                safe_from(self.world.mean, fold.scale), self.clock)
+        elif self._plain_world and episode.cumulative is None and not (listening or self.record):
             self.position, epochs, ended, pair, entry = walk_fast(
                 self.world, self.position, self.stream.words, episode.policy_pair, episode.left, self.visits, fold, room, limit,
                 self.clock, self._records, self._cells)
