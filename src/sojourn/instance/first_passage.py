@@ -6,6 +6,7 @@ over the choices of s.  All costs are positive.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,15 @@ from sojourn.kernels.first_passage import passage_excess, passage_shortfall, pas
 
 EPSILON = float(np.finfo(float).eps)
 DENSE_FILL = 0.1  # above this share of non-zeros in the factors a dense factorization is faster
+DENSE_STATES = 5000
+FEW_STATES = 300  # up to here always dense
+
+
+def _factor(system: Any) -> Any:
+    """Return sparse LU factors of a diagonally dominant M-matrix: diagonal pivots are stable and keep the fill of the ordering."""
+    from scipy.sparse.linalg import splu
+
+    return splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
 
 class AllTargets:
@@ -66,41 +76,58 @@ class Passage:
         self.n_states = matrix.shape[1]
         self.start = np.searchsorted(state, np.arange(self.n_states))
         self.length = np.diff(np.append(self.start, len(state)))
-        self._dense: bool | None = None if self.n_states > 300 else True
+        self._dense: bool | None = None if self.n_states > FEW_STATES else True
 
     # ---- one policy ------------------------------------------------------------------------------------------------
 
-    def to_target(self, chain: Any, cost: np.ndarray, target: int) -> np.ndarray:
-        """Return the expected cost of reaching `target` from each state on a chain (CSR), refined once."""
+    def to_target(self, choice: np.ndarray, target: int) -> np.ndarray:
+        """Return the expected cost of reaching `target` from each state by the policy `choice`, refined once."""
+        cost = self.cost[choice]
+        cost[target] = 0.0
+        x = self._dense_solve(choice, cost, target) if self._use_dense(choice, target) else self._sparse_solve(choice, cost, target)
+        x[target] = 0.0
+        others = np.delete(x, target)
+        if not (others > 0).all():
+            raise ToleranceError(
+                f"under some policy state {target} is reached only after about 1e15 jumps or more (least computed cost "
+                f"{others.min():.3g}), which double precision cannot resolve. Leave out states that are practically never visited.", best=x)
+        return x
+
+    def _dense_solve(self, choice: np.ndarray, cost: np.ndarray, target: int) -> np.ndarray:
+        from scipy.linalg import lu_factor, lu_solve
+
+        system = -self._full[choice]
+        system[:, target] = 0.0
+        system[target] = 0.0
+        system[np.diag_indices(self.n_states)] += 1.0
+        factors = lu_factor(system, check_finite=False)
+        x = lu_solve(factors, cost, check_finite=False)
+        return x + lu_solve(factors, cost - system @ x, check_finite=False)
+
+    def _sparse_solve(self, choice: np.ndarray, cost: np.ndarray, target: int) -> np.ndarray:
+        system = self._system(choice, target)
+        lu = _factor(system)
+        x = lu.solve(cost)
+        return x + lu.solve(cost - system @ x)
+
+    def _system(self, choice: np.ndarray, target: int) -> Any:
         from scipy.sparse import csc_matrix, identity
 
-        keep = np.flatnonzero(np.arange(self.n_states) != target)
-        value = np.zeros(self.n_states)
-        if not keep.size:
-            return value
-        inner = chain[keep][:, keep]
-        solve = self._factor(csc_matrix(identity(len(keep), format="csr") - inner))
-        x = solve(cost[keep])
-        x += solve(cost[keep] - (x - inner @ x))
-        if not (x > 0).all():
-            raise ToleranceError(
-                f"under some policy state {target} is reached only after about 1e15 jumps or more (least computed cost {x.min():.3g}), "
-                "which double precision cannot resolve. Leave out states that are practically never visited.", best=x)
-        value[keep] = x
-        return value
+        chain = self.matrix[choice].tocoo()
+        inside = (chain.row != target) & (chain.col != target)
+        inner = csc_matrix((chain.data[inside], (chain.row[inside], chain.col[inside])), shape=chain.shape)
+        return (identity(self.n_states, format="csc") - inner).tocsc()
 
-    def _factor(self, system: Any) -> Any:
-        from scipy.linalg import lu_factor, lu_solve
-        from scipy.sparse.linalg import splu
+    def _use_dense(self, choice: np.ndarray, target: int) -> bool:
+        """Decide once: a dense factorization pays for small models and where the sparse factors fill up."""
+        if self._dense is None:
+            lu = _factor(self._system(choice, target))
+            self._dense = lu.L.nnz + lu.U.nnz > DENSE_FILL * self.n_states**2 and self.n_states <= DENSE_STATES
+        return self._dense
 
-        if not self._dense:
-            # a diagonally dominant M-matrix: pivots on the diagonal are stable and keep the fill of the ordering
-            lu = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-            if self._dense is None:
-                self._dense = lu.L.nnz + lu.U.nnz > DENSE_FILL * system.shape[0] ** 2 and self.n_states <= 5000
-            return lu.solve
-        factors = lu_factor(system.toarray(), check_finite=False)
-        return lambda right: lu_solve(factors, right, check_finite=False)
+    @cached_property
+    def _full(self) -> np.ndarray:
+        return self.matrix.toarray()
 
     # ---- the best policy -------------------------------------------------------------------------------------------
 
@@ -118,7 +145,7 @@ class Passage:
     def solve(self, target: int, choice: np.ndarray, limit: int = 1000) -> tuple[np.ndarray, np.ndarray]:
         """Return (V, choice per state) of the best policy to `target`, by policy iteration from a policy that gets there."""
         for _ in range(limit):
-            value = self.to_target(self.matrix[choice], self.cost[choice], target)
+            value = self.to_target(choice, target)
             better = self.chosen(self.ahead(value), choice)
             better[target] = choice[target]
             if np.array_equal(better, choice):
@@ -132,15 +159,9 @@ class Passage:
 
         Nearer is meant in jumps.  States that cannot reach the target keep their first choice.
         """
-        from scipy.sparse.csgraph import breadth_first_order
+        from scipy.sparse.csgraph import dijkstra
 
-        n = self.n_states
-        back = self._backward()
-        order, before = breadth_first_order(back, target)
-        depth = np.full(n, n + 1)
-        depth[target] = 0
-        for s in order[1:]:
-            depth[s] = depth[before[s]] + 1
+        depth = dijkstra(self._backward(), indices=target, unweighted=True)
         nearer = depth[self.matrix.indices] < np.repeat(depth[self.state], np.diff(self.matrix.indptr))
         success = np.add.reduceat(np.where(nearer, self.matrix.data, 0.0), self.matrix.indptr[:-1])
         with np.errstate(divide="ignore"):

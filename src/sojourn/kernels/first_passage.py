@@ -22,14 +22,15 @@ def passage_sweep(row_start, next_state, probability, cost, choice_start, sign, 
     ahead = np.empty(width)
     for s in range(len(choice_start) - 1):
         for k in range(choice_start[s], choice_start[s + 1]):
-            ahead[:] = cost[k]
+            for t in range(width):
+                ahead[t] = cost[k]
             for i in range(row_start[k], row_start[k + 1]):
-                p = probability[i]
-                row = value[next_state[i]]
+                p, j = probability[i], next_state[i]
                 for t in range(width):
-                    ahead[t] += p * row[t]
+                    ahead[t] += p * value[j, t]
             if k == choice_start[s]:
-                out[s] = ahead
+                for t in range(width):
+                    out[s, t] = ahead[t]
             elif sign > 0:
                 for t in range(width):
                     out[s, t] = min(out[s, t], ahead[t])
@@ -48,14 +49,15 @@ def passage_excess(row_start, next_state, probability, cost, choice_start, sign,
     worst = np.zeros(width)
     ahead, least = np.empty(width), np.empty(width)
     for s in range(len(choice_start) - 1):
-        least[:] = sign * np.inf
+        for t in range(width):
+            least[t] = sign * np.inf
         for k in range(choice_start[s], choice_start[s + 1]):
-            ahead[:] = 0.0
+            for t in range(width):
+                ahead[t] = 0.0
             for i in range(row_start[k], row_start[k + 1]):
-                p = probability[i]
-                row = value[next_state[i]]
+                p, j = probability[i], next_state[i]
                 for t in range(width):
-                    ahead[t] += p * row[t]
+                    ahead[t] += p * value[j, t]
             bound = unit * (row_start[k + 1] - row_start[k] + 3)
             for t in range(width):
                 slack = ((cost[k] + ahead[t] - value[s, t]) + bound * (cost[k] + ahead[t] + value[s, t])) / cost[k]
@@ -74,12 +76,12 @@ def passage_shortfall(row_start, next_state, probability, cost, choice_start, va
     ahead = np.empty(width)
     for s in range(len(choice_start) - 1):
         for k in range(choice_start[s], choice_start[s + 1]):
-            ahead[:] = 0.0
+            for t in range(width):
+                ahead[t] = 0.0
             for i in range(row_start[k], row_start[k + 1]):
-                p = probability[i]
-                row = value[next_state[i]]
+                p, j = probability[i], next_state[i]
                 for t in range(width):
-                    ahead[t] += p * row[t]
+                    ahead[t] += p * value[j, t]
             bound = unit * (row_start[k + 1] - row_start[k] + 3)
             for t in range(width):
                 if target[t] != s:

@@ -140,7 +140,8 @@ def least_divergence_row(p, value, here, rate, reward, running, gain, rate_min, 
     top = best + base
     push = max(drift / rate_min, drift / rate_max)
     if top + push <= STRICT * (abs(reward) + abs(here) + size + abs(push)):
-        q[:] = np.nan
+        for y in range(len(p)):
+            q[y] = np.nan
         return np.inf, np.nan
     gap = -(mean + drift / rate)
     if gap <= 0.0:
@@ -152,7 +153,8 @@ def least_divergence_row(p, value, here, rate, reward, running, gain, rate_min, 
         cost = excess(speed / rate - 1.0)
         gap = -(mean + drift / speed)
         if gap <= 0.0 or top + drift / speed <= 0.0:
-            q[:] = p
+            for y in range(len(p)):
+                q[y] = p[y]
             return cost, speed
         total, more = tilt(p, value, best, top + drift / speed, gap, q)
         cost += more

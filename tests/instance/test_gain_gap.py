@@ -1,0 +1,91 @@
+"""g and g_step against all policies in exact arithmetic, ties included."""
+
+import numpy as np
+import pytest
+
+from sojourn.errors import AssumptionError
+from sojourn.instance.gain_gap import gain_gap, gap_of
+from sojourn.instance.gaps import gaps, optimum
+from sojourn.model.checks import irreducible
+from sojourn.model.ctmdp import CTMDP
+from sojourn.solving.evaluate import evaluate
+
+
+def compare(exact):
+    model = exact.float_model()
+    best = optimum(model)
+    assert best.gain == pytest.approx(float(exact.gain), rel=1e-12)
+    gap = [c[4] for options in exact.choices for c in options]
+    assert (best.optimal == [g == 0 for g in gap]).all()
+    np.testing.assert_allclose(best.gap, [float(g) for g in gap], rtol=1e-9, atol=0)
+    below = [(exact.gain - gain, time) for _, gain, time in exact.policy_values() if gain < exact.gain]
+    found = gap_of(best, irreducible(model))
+    if not below:
+        assert found.value == found.per_decision == np.inf and found.policy is None
+        return
+    assert found.value == pytest.approx(float(min(g for g, _ in below)), rel=1e-9, abs=0)
+    assert found.per_decision == pytest.approx(float(min(g * t for g, t in below)), rel=1e-9, abs=0)
+    values = {policy: gain for policy, gain, _ in exact.policy_values()}
+    assert float(exact.gain - values[tuple(int(a) for a in found.policy)]) == pytest.approx(found.value, rel=1e-9, abs=0)
+
+
+def test_gaps_of_single_deviations_are_the_gaps_of_all_policies_without_ties(make_exact):
+    rng = np.random.default_rng(1)
+    for i in range(500):
+        compare(make_exact(rng, int(rng.integers(2, 4)), int(rng.integers(1, 4)), 0, running=i % 3 == 0))
+
+
+def test_gaps_of_single_deviations_are_the_gaps_of_all_policies_with_ties(make_exact):
+    rng = np.random.default_rng(2)
+    for i in range(500):
+        compare(make_exact(rng, int(rng.integers(2, 4)), int(rng.integers(0, 3)), int(rng.integers(1, 4)), running=i % 3 == 0))
+
+
+def test_larger_models_go_through_the_inverse_and_agree_with_the_policies_themselves(random_model):
+    rng = np.random.default_rng(3)
+    for n, actions in ((60, 3), (150, 2)):
+        model = random_model(rng, n, actions, 4)
+        found, best = gain_gap(model), optimum(model)
+        assert best.gain - evaluate(model, found.policy).gain == pytest.approx(found.value, rel=1e-6)
+        some = rng.choice(np.flatnonzero(~best.optimal), 25, replace=False)
+        for k in some:  # no single deviation loses less
+            policy = best.policy.copy()
+            policy[model.pair_state[k]] = model.pair_action[k]
+            assert best.gain - evaluate(model, policy).gain >= found.value * (1 - 1e-6)
+
+
+def test_ties_in_a_larger_model_use_the_longest_way_back(random_model):
+    """Duplicate a model's optimal actions with other rates: time per return grows, gaps stay, so g falls."""
+    rng = np.random.default_rng(4)
+    model = random_model(rng, 50, 2, 4)
+    best = optimum(model)
+    dense = model.dense()
+    rows = np.arange(50)
+    slow = dense["rate"][rows, best.policy] * rng.uniform(0.4, 0.9, 50)
+    same = dense["transition"][rows, best.policy]
+    lump = best.bias + best.gain / slow - same @ best.bias  # ties exactly, whatever the rate
+    wider = CTMDP.from_arrays(
+        np.concatenate([dense["transition"], same[:, None]], axis=1), np.column_stack([dense["rate"], slow]),
+        np.column_stack([dense["reward"], lump]), normalize_rows=True)
+    found = gain_gap(wider)
+    assert (optimum(wider).optimal.sum()) == 100
+    assert found.value < gain_gap(model).value
+    assert best.gain - evaluate(wider, found.policy).gain == pytest.approx(found.value, rel=1e-6)
+    assert found.per_decision == pytest.approx(gain_gap(model).per_decision, rel=1e-8)  # the jumps are the same
+
+
+def test_all_policies_optimal_gives_an_infinite_gap():
+    model = CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[2.0, 2], [1, 1]], [[1.0, 1], [0, 0]])
+    assert gain_gap(model).value == np.inf
+    assert (gaps(model) == 0).all()
+
+
+def test_a_large_reducible_model_is_refused_with_the_witness():
+    n = 16
+    transition = np.zeros((n, 2, n))
+    for s in range(n):
+        transition[s, 0, s] = 1.0
+        transition[s, 1, (s + 1) % n] = 1.0
+    model = CTMDP.from_arrays(transition, np.ones((n, 2)), np.random.default_rng(0).random((n, 2)))
+    with pytest.raises(AssumptionError, match=r"65,536|6\.55e\+04.*never visits state"):
+        gain_gap(model)
