@@ -59,7 +59,7 @@ FAMILY = Family(
         Parameter("first_rates", (1.5, 1.5), "1/time", "service rates of class 1 and 2 at station 1", "reals", 0, 1e6, True),
         rate("second_rate", 0.9, "service rate at station 2"),
         Parameter("costs", (1.0, 1.0, 1.0), "reward/(time x customer)", "cost of waiting of classes 1, 2, 3", "reals", 0, 1e6),
-        amount("loss_cost", 10.0, "reward", "cost of a lost customer"),
+        amount("loss_cost", 20.0, "reward", "cost of a lost customer"),
     ),
     build=build,
     axes=("class 1", "class 2", "class 3"),

@@ -40,11 +40,11 @@ FAMILY = Family(
     source="D. R. Cox and W. L. Smith (1961), Queues, Methuen; C. Buyukkoc, P. Varaiya and J. Walrand (1985), The "
     "c-mu rule revisited, Advances in Applied Probability 17(1), 237-238",
     parameters=(
-        count("capacity", 6, "customers", "buffer of each class", 1, 1413),
-        Parameter("arrival_rates", (0.3, 0.3), "1/time", "arrivals of each class", "reals", 0, 1e6, True),
-        Parameter("service_rates", (1.0, 1.6), "1/time", "service rate of each class", "reals", 0, 1e6, True),
-        Parameter("costs", (2.0, 1.0), "reward/(time x customer)", "cost of waiting of each class", "reals", 0, 1e6),
-        amount("loss_cost", 10.0, "reward", "cost of a lost customer"),
+        count("capacity", 5, "customers", "buffer of each class", 1, 1413),
+        Parameter("arrival_rates", (0.4, 0.6), "1/time", "arrivals of each class", "reals", 0, 1e6, True),
+        Parameter("service_rates", (1.0, 2.0), "1/time", "service rate of each class", "reals", 0, 1e6, True),
+        Parameter("costs", (1.0, 3.0), "reward/(time x customer)", "cost of waiting of each class", "reals", 0, 1e6),
+        amount("loss_cost", 5.0, "reward", "cost of a lost customer"),
     ),
     build=build,
     axes=("customers of class 1", "customers of class 2"),
