@@ -12,10 +12,16 @@ from sojourn.cli.common import json_option, print_json
 from sojourn.errors import ParameterError, SojournError
 
 store_argument = click.argument("store", metavar="STORE", type=click.Path(path_type=Path))
-regret_option = click.option("--regret", type=click.Choice(["pseudo", "regret", "completed", "adjusted"]), default="pseudo",
-                             show_default=True, help="Which regret to look at.")
-band_option = click.option("--band", type=click.Choice(["t", "bootstrap"]), default="t", show_default=True,
-                           help="How the 95 % band of the mean is made.")
+regret_option = click.option(
+    "--regret",
+    type=click.Choice(["pseudo", "regret", "completed", "adjusted"]),
+    default="pseudo",
+    show_default=True,
+    help="Which regret to look at.",
+)
+band_option = click.option(
+    "--band", type=click.Choice(["t", "bootstrap"]), default="t", show_default=True, help="How the 95 % band of the mean is made."
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -33,20 +39,40 @@ def command() -> None:
 @click.option("--dask", metavar="ADDRESS|local", help="Run on a Dask cluster, or on one started here.")
 @click.option("--replications", metavar="FIRST:END", help="Only these replications (END not included), for a shard.")
 @click.option("--wait", type=click.FloatRange(0), default=0.0, help="Seconds to wait for another process to let go of the store.")
-@click.option("--checkpoint-seconds", type=click.FloatRange(0.05), default=10.0, show_default=True,
-              help="Keep how far a long replication has come this often.")
+@click.option(
+    "--checkpoint-seconds",
+    type=click.FloatRange(0.05),
+    default=10.0,
+    show_default=True,
+    help="Keep how far a long replication has come this often.",
+)
 @click.option("--report", type=click.Path(path_type=Path), help="Then write the report here (.html or .md).")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
-def run(file: Path, store: Path | None, workers: int | None, dask: str | None, replications: str | None, wait: float,
-        checkpoint_seconds: float, report: Path | None, quiet: bool) -> None:
+def run(
+    file: Path,
+    store: Path | None,
+    workers: int | None,
+    dask: str | None,
+    replications: str | None,
+    wait: float,
+    checkpoint_seconds: float,
+    report: Path | None,
+    quiet: bool,
+) -> None:
     """Compute what STORE lacks of the study in FILE; Ctrl-C or worse loses at most a few seconds."""
     from sojourn.study.executors import dask_executor
     from sojourn.study.study import Study
 
     study = _read(lambda: Study.from_toml(file, store))
     executor = dask_executor(dask, workers) if dask else None
-    study.run(workers=workers, executor=executor, progress=not quiet, replications=_part(replications, study.spec.replications),
-              wait=wait, slice_seconds=checkpoint_seconds)
+    study.run(
+        workers=workers,
+        executor=executor,
+        progress=not quiet,
+        replications=_part(replications, study.spec.replications),
+        wait=wait,
+        slice_seconds=checkpoint_seconds,
+    )
     if report is not None:
         study.report(report)
     if not quiet:
@@ -94,7 +120,11 @@ def status(store: Path, as_json: bool) -> None:
         return
     done, asked = found["finished"], found["finished"] + found["missing"]
     click.echo(f"{found['study']}: {done} of {asked} replications of {horizon_words(found)}, seed {found['seed']}")
-    click.echo(columns(("model", "learner", "finished"), [(c["model"], c["learner"], f"{c['finished']}/{c['asked']}") for c in found["cells"]]))
+    click.echo(
+        columns(
+            ("model", "learner", "finished"), [(c["model"], c["learner"], f"{c['finished']}/{c['asked']}") for c in found["cells"]]
+        )
+    )
 
 
 @command.command()
@@ -114,10 +144,19 @@ def summary(store: Path, regret: str, band: str, latex: bool, as_json: bool) -> 
     with Store(store) as opened:
         found = summarize(opened, regret, band)
     if as_json:
-        print_json({"study": found.name, "regret": found.regret, "band": found.band, **found.horizon, "missing": found.missing,
-                    "rows": [asdict(r) for r in found.rows], "comparisons": [asdict(c) for c in found.comparisons],
-                    "debts": [asdict(d) for d in found.debts],
-                    "bounds": {label: {"lower_bound_constant": b.constant, "reason": b.reason} for label, b in found.bounds.items()}})
+        print_json(
+            {
+                "study": found.name,
+                "regret": found.regret,
+                "band": found.band,
+                **found.horizon,
+                "missing": found.missing,
+                "rows": [asdict(r) for r in found.rows],
+                "comparisons": [asdict(c) for c in found.comparisons],
+                "debts": [asdict(d) for d in found.debts],
+                "bounds": {label: {"lower_bound_constant": b.constant, "reason": b.reason} for label, b in found.bounds.items()},
+            }
+        )
     else:
         click.echo(latex_table(found) if latex else str(found), nl=not latex)
 
@@ -138,7 +177,9 @@ def plot(store: Path, out: Path | None, kind: str, regret: str, band: str) -> No
 
 @command.command()
 @store_argument
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The page to write. [default: report.html beside STORE]")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="The page to write. [default: report.html beside STORE]"
+)
 @click.option("--format", "kind", type=click.Choice(["html", "md"]), default=None, help="[default: by the name of the page]")
 @regret_option
 @band_option

@@ -48,14 +48,30 @@ def draw_curves(axes: Any, summary: Summary, model: str, divide_by_log: bool = F
                 axes.plot(x, run, color=style["color"], alpha=0.16, linewidth=0.5, rasterized=True, zorder=1)
         low, high = mean_band(values, method=summary.band)
         axes.fill_between(x, low, high, color=style["color"], alpha=0.22, linewidth=0, zorder=2)
-        axes.plot(x, values.mean(axis=0), linewidth=1.8, label=c.learner, zorder=4, marker=MARKERS[numbers[c.learner] % len(MARKERS)],
-                  markersize=4, markevery=(0.05 + 0.03 * numbers[c.learner], 0.2), **style)
+        axes.plot(
+            x,
+            values.mean(axis=0),
+            linewidth=1.8,
+            label=c.learner,
+            zorder=4,
+            marker=MARKERS[numbers[c.learner] % len(MARKERS)],
+            markersize=4,
+            markevery=(0.05 + 0.03 * numbers[c.learner], 0.2),
+            **style,
+        )
     if bounds.constant > 0:
         x, _ = axis_of(summary, shown[0])
         late = shown[0].epochs >= 3
         floor = bounds.constant * (np.ones(len(x)) if divide_by_log else np.log(np.maximum(shown[0].epochs, 1.0)))
-        axes.plot(x[late], floor[late], color="black", linewidth=1.2, linestyle=(0, (2, 2)), zorder=5,
-                  label="lower bound C(M)" + ("" if divide_by_log else " log N"))
+        axes.plot(
+            x[late],
+            floor[late],
+            color="black",
+            linewidth=1.2,
+            linestyle=(0, (2, 2)),
+            zorder=5,
+            label="lower bound C(M)" + ("" if divide_by_log else " log N"),
+        )
 
 
 @with_look
@@ -117,7 +133,13 @@ def _top(axes: Any, summary: Summary, model: str, divide_by_log: bool = False) -
         scale = np.log(np.maximum(c.epochs, 2.0)) if divide_by_log else np.ones(len(c.epochs))
         values = c.values / scale
         low, high = mean_band(values, method="t")
-        tops.append(float(np.nanmax([np.nanmax(np.append(high, -np.inf)), values.mean(axis=0).max(), np.quantile(values.max(axis=0), 1.0) / 1.5])))
+        tops.append(
+            float(
+                np.nanmax(
+                    [np.nanmax(np.append(high, -np.inf)), values.mean(axis=0).max(), np.quantile(values.max(axis=0), 1.0) / 1.5]
+                )
+            )
+        )
         bottoms.append(float(np.nanmin([np.nanmin(np.append(low, np.inf)), values.mean(axis=0).min(), 0.0])))
     if np.isfinite(tops).all() and max(tops) > min(bottoms):
         axes.set_ylim(min(bottoms) * 1.05, max(tops) * 1.08)
@@ -137,15 +159,37 @@ def final_figure(summary: Summary, model: str) -> Any:
     rng = np.random.default_rng(0)
     for row, c in enumerate(shown):
         style = line_of(numbers[c.learner])
-        panel.plot(c.final, row + rng.uniform(-0.22, 0.22, len(c.final)), MARKERS[numbers[c.learner] % len(MARKERS)], color=style["color"],
-                   alpha=0.45, markersize=3.5, markeredgewidth=0, rasterized=len(c.final) > 500)
+        panel.plot(
+            c.final,
+            row + rng.uniform(-0.22, 0.22, len(c.final)),
+            MARKERS[numbers[c.learner] % len(MARKERS)],
+            color=style["color"],
+            alpha=0.45,
+            markersize=3.5,
+            markeredgewidth=0,
+            rasterized=len(c.final) > 500,
+        )
         low, high = mean_band(c.final, method=summary.band)
-        panel.plot([low, high], [row, row], color="black", linewidth=2.4, solid_capstyle="butt", label="mean and 95 % band" if row == 0 else None)
+        panel.plot(
+            [low, high],
+            [row, row],
+            color="black",
+            linewidth=2.4,
+            solid_capstyle="butt",
+            label="mean and 95 % band" if row == 0 else None,
+        )
         panel.plot(c.final.mean(), row, "o", color="white", markeredgecolor="black", markersize=6)
-        panel.plot([np.median(c.final)] * 2, [row - 0.28, row + 0.28], color="black", linewidth=1.0, label="median" if row == 0 else None)
+        panel.plot(
+            [np.median(c.final)] * 2, [row - 0.28, row + 0.28], color="black", linewidth=1.0, label="median" if row == 0 else None
+        )
     if summary.bounds[model].constant > 0:
-        panel.axvline(summary.bounds[model].lower(float(shown[0].epochs[-1])), color="black", linestyle=(0, (2, 2)), linewidth=1.1,
-                      label="lower bound C(M) log N")
+        panel.axvline(
+            summary.bounds[model].lower(float(shown[0].epochs[-1])),
+            color="black",
+            linestyle=(0, (2, 2)),
+            linewidth=1.1,
+            label="lower bound C(M) log N",
+        )
     panel.set_yticks(range(len(shown)), [c.learner for c in shown])
     panel.set_ylim(len(shown) - 0.5, -0.5)
     panel.grid(axis="y", visible=False)
@@ -173,8 +217,14 @@ def debt_figure(summary: Summary, model: str) -> Any:
         i = numbers[learner]
         paid = {(d.state, d.action): d.paid for d in debts if d.learner == learner}
         offset = (here.index(learner) - (len(here) - 1) / 2) * 0.6 / max(1, len(here))
-        panel.plot([max(paid[pair], 1e-3) for pair in pairs], np.arange(len(pairs)) + offset, MARKERS[i % len(MARKERS)], color=COLORS[i % len(COLORS)],
-                   markersize=6, label=learner)
+        panel.plot(
+            [max(paid[pair], 1e-3) for pair in pairs],
+            np.arange(len(pairs)) + offset,
+            MARKERS[i % len(MARKERS)],
+            color=COLORS[i % len(COLORS)],
+            markersize=6,
+            label=learner,
+        )
     panel.axvline(1.0, color="black", linewidth=1.1, linestyle=(0, (2, 2)), label="log N / K")
     panel.set_xscale("log")
     panel.set_yticks(range(len(pairs)), [f"{_clip(s)}, {_clip(a)}" for s, a in pairs])
@@ -204,12 +254,23 @@ def policy_figure(summary: Summary, model: str) -> Any:
     for i, policy in enumerate(ranked):
         width = np.array([dict(c.policies).get(policy, 0.0) for c in shown])
         name = _policy_name(policy) + (" (optimal)" if policy == optimal else "")
-        panel.barh(range(len(shown)), width, left=left, color=greys[i % len(greys)], hatch=HATCHES[i % len(HATCHES)], edgecolor="black",
-                   linewidth=0.5, label=name, height=0.62)
+        panel.barh(
+            range(len(shown)),
+            width,
+            left=left,
+            color=greys[i % len(greys)],
+            hatch=HATCHES[i % len(HATCHES)],
+            edgecolor="black",
+            linewidth=0.5,
+            label=name,
+            height=0.62,
+        )
         left += width
     rest = np.maximum(0.0, 1.0 - left)
     if rest.max() > 1e-6:
-        panel.barh(range(len(shown)), rest, left=left, color="white", edgecolor="black", linewidth=0.5, label="other policies", height=0.62)
+        panel.barh(
+            range(len(shown)), rest, left=left, color="white", edgecolor="black", linewidth=0.5, label="other policies", height=0.62
+        )
     panel.set_yticks(range(len(shown)), [c.learner for c in shown])
     panel.set_ylim(len(shown) - 0.5, -0.5)
     panel.set_xlim(0, 1)
@@ -229,12 +290,17 @@ def _clip(label: str) -> str:
 
 
 FIGURES: dict[str, Callable[[Summary, str], Any]] = {
-    "regret": regret_figure, "growth": growth_figure, "final": final_figure, "debt": debt_figure, "policies": policy_figure,
+    "regret": regret_figure,
+    "growth": growth_figure,
+    "final": final_figure,
+    "debt": debt_figure,
+    "policies": policy_figure,
 }
 
 
-def write_figures(store: str | PathLike[str], folder: str | PathLike[str], kind: str = "pdf", regret: str = "pseudo",
-                  band: str = "t") -> list[Path]:
+def write_figures(
+    store: str | PathLike[str], folder: str | PathLike[str], kind: str = "pdf", regret: str = "pseudo", band: str = "t"
+) -> list[Path]:
     """Write every figure of a store as a file `<model>-<figure>.<kind>`; return the files."""
     if kind not in ("pdf", "svg", "png"):
         raise ParameterError(f"format is {kind!r}; it must be pdf, svg or png.")
@@ -267,7 +333,7 @@ def plot_store(store: str | PathLike[str], regret: str = "pseudo", band: str = "
         panel.set_xscale("log" if log else "linear")
         panel.set_xlabel(axis_of(summary, summary.curves[0])[1])
         _top(panel, summary, model)
-    for panel in list(axes.flat)[len(models):]:
+    for panel in list(axes.flat)[len(models) :]:
         panel.set_visible(False)
     axes[0][0].set_ylabel(f"{REGRETS[regret][1]} (reward)")
     _legend(figure, axes[0][0])

@@ -13,11 +13,29 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
 
 SETTINGS: dict[str, Any] = {
-    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.labelsize": 9, "legend.fontsize": 8,
-    "xtick.labelsize": 8, "ytick.labelsize": 8, "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.8,
-    "axes.grid": True, "grid.color": "#DDDDDD", "grid.linewidth": 0.5, "axes.axisbelow": True, "legend.frameon": False,
-    "pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "sojourn", "figure.facecolor": "white",
-    "savefig.facecolor": "white", "hatch.linewidth": 0.6, "mathtext.fontset": "dejavusans",
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.labelsize": 9,
+    "legend.fontsize": 8,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.5,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "sojourn",
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "hatch.linewidth": 0.6,
+    "mathtext.fontset": "dejavusans",
 }
 
 
@@ -38,8 +56,11 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **o
 def save(figure: Any, file: Any, kind: str) -> None:
     """Write a figure; equal figures give equal bytes."""
     with matplotlib().rc_context(SETTINGS):
-        facts = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-                 "png": {"Software": None}}
+        facts = {
+            "svg": {"Date": None, "Creator": None},
+            "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+            "png": {"Software": None},
+        }
         figure.savefig(file, format=kind, dpi=200, metadata=facts[kind])
 
 

@@ -34,19 +34,27 @@ from sojourn.study.words import (
 
 CAPTIONS = {
     "regret": "{regret} against decisions, linear (left) and logarithmic (right). Line: mean; shade: 95 % band of the mean at each "
-              "point by itself; faint: single runs (at most 50). Dotted: the lower bound C(M) log N of any uniformly fast learner.",
-    "growth": "Left: {regret} divided by log N; a logarithmic regret becomes flat. Right: both axes logarithmic, against the bounds.",
+    "point by itself; faint: single runs (at most 50). Dotted: the lower bound C(M) log N of any uniformly fast learner.",
+    "growth": "Left: {regret} divided by log N; a logarithmic regret becomes flat. Right: both axes logarithmic, "
+    "against the bounds.",
     "final": "Final {regret} of every run, with the mean and its 95 % band (thick), and the median (thin).",
-    "debt": "Exploration debt: mean visits to critical pairs over log N / K, the visits that any uniformly fast learner needs to first "
-            "order. The pairs are those with the largest share of C(M).",
+    "debt": "Exploration debt: mean visits to critical pairs over log N / K, the visits that any uniformly fast learner needs "
+    "to first "
+    "order. The pairs are those with the largest share of C(M).",
     "policies": "Share of the decisions taken under each policy (index of the action in every state), mean over runs.",
 }
-ALT = {"regret": "regret curves", "growth": "growth of the regret against the bounds", "final": "final regret of every run",
-       "debt": "visits over what the lower bound asks for", "policies": "share of decisions under each policy"}
+ALT = {
+    "regret": "regret curves",
+    "growth": "growth of the regret against the bounds",
+    "final": "final regret of every run",
+    "debt": "visits over what the lower bound asks for",
+    "policies": "share of decisions under each policy",
+}
 
 
-def write_report(store: str | PathLike[str], path: str | PathLike[str], kind: str | None = None, regret: str = "pseudo",
-                 band: str = "t") -> Path:
+def write_report(
+    store: str | PathLike[str], path: str | PathLike[str], kind: str | None = None, regret: str = "pseudo", band: str = "t"
+) -> Path:
     """Write the report of a store to `path` as HTML (one self-contained file) or Markdown (figures in a folder beside it)."""
     path = Path(path)
     kind = kind or path.suffix.lstrip(".")
@@ -81,9 +89,12 @@ class Page:
     def facts(self) -> str:
         """Return one line: how much of what was run."""
         h = self.summary.horizon
-        return (f"{len(self.models)} model{'s' * (len(self.models) > 1)}, {len(self.learners)} learner{'s' * (len(self.learners) > 1)}, "
-                f"{self.finished} replications of {horizon_words(h)}; seed {h['seed']}"
-                + (", common random numbers" if h["common_random_numbers"] else ""))
+        return (
+            f"{len(self.models)} model{'s' * (len(self.models) > 1)}, "
+            f"{len(self.learners)} learner{'s' * (len(self.learners) > 1)}, "
+            f"{self.finished} replications of {horizon_words(h)}; seed {h['seed']}"
+            + (", common random numbers" if h["common_random_numbers"] else "")
+        )
 
     def findings(self) -> Iterator[str]:
         """Yield a sentence for each model: who has the least mean regret, and whether that is shown."""
@@ -96,8 +107,11 @@ class Page:
                 yield f"On {model}, {best.learner} has mean {self.words} {number(best.mean)}{band}{ratio}."
                 continue
             near = [r.learner for r in rows[1:] if not self._shown(model, best.learner, r.learner)]
-            proof = ("less than every other learner (5 % level, Holm)" if not near
-                     else "not shown to be less than that of " + " and ".join(near))
+            proof = (
+                "less than every other learner (5 % level, Holm)"
+                if not near
+                else "not shown to be less than that of " + " and ".join(near)
+            )
             yield f"On {model}, {best.learner} has the least mean {self.words}, {number(best.mean)}{band}{ratio}; {proof}."
 
     def _shown(self, model: str, a: str, b: str) -> bool:
@@ -106,36 +120,59 @@ class Page:
     def notes(self) -> list[str]:
         """Return how the figures were made."""
         s = self.summary
-        test = "the paired t-test (runs share the world's random numbers)" if s.horizon["common_random_numbers"] else "Welch's t-test"
+        test = (
+            "the paired t-test (runs share the world's random numbers)" if s.horizon["common_random_numbers"] else "Welch's t-test"
+        )
         band = "Student's t" if s.band == "t" else "the studentised bootstrap (2,000 resamples)"
         return [
-            f"Shown is the {self.words}. Pseudo-regret is the sum over pairs of gap times visits; its mean is that of the completed regret up "
-            "to a bounded term, with much less noise. The other regrets: sojourn study report STORE --regret regret|completed|adjusted.",
+            f"Shown is the {self.words}. Pseudo-regret is the sum over pairs of gap times visits; its mean is that of the "
+            "completed regret up to a bounded term, with much less noise. The other regrets: "
+            "sojourn study report STORE --regret regret|completed|adjusted.",
             f"Bands are 95 % confidence bands of the mean over replications, by {band}, at each point by itself.",
-            f"Learners are compared by {test} on the final value, p-values corrected by Holm's method over all {len(s.comparisons)} comparisons; "
-            "the effect is Hedges' g, and P(first lower) the chance that a run of the first has less regret than one of the second.",
+            f"Learners are compared by {test} on the final value, p-values corrected by Holm's method over all "
+            f"{len(s.comparisons)} comparisons; the effect is Hedges' g, and P(first lower) the chance that a run of the first has "
+            "less regret than one of the second.",
             "C(M) log N is the lower bound of any uniformly fast learner, valid as N grows; a single finite run may be below it.",
             *[f"{label}: no lower bound, because {b.reason}" for label, b in s.bounds.items() if b.reason],
-            *[f"{label}: C(M) = 0, no pair is critical, so a regret that stays bounded is not excluded." for label, b in s.bounds.items()
-              if b.constant == 0],
+            *[
+                f"{label}: C(M) = 0, no pair is critical, so a regret that stays bounded is not excluded."
+                for label, b in s.bounds.items()
+                if b.constant == 0
+            ],
         ]
 
     def knew(self) -> list[tuple[str, ...]]:
         """Return what each learner was, knew and is proved to do."""
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for entry in self.learners:
             said = {k: v for k, v in entry.source["said"].items() if k not in ("name", "label", "class")}
-            rows.append((entry.label, entry.source["name"], ", ".join(f"{k} = {v}" for k, v in said.items()) or "none given",
-                         entry.source["knows"], entry.source["proved"]))
+            rows.append(
+                (
+                    entry.label,
+                    entry.source["name"],
+                    ", ".join(f"{k} = {v}" for k, v in said.items()) or "none given",
+                    entry.source["knows"],
+                    entry.source["proved"],
+                )
+            )
         return rows
 
     def model_rows(self) -> list[tuple[str, ...]]:
-        found = []
+        found: list[tuple[str, ...]] = []
         for stored in self.models:
             model, bounds = stored.model, self.summary.bounds[stored.label]
             lo, hi = model.bounds
-            found.append((stored.label, str(model.n_states), str(model.n_pairs), f"{lo:g} to {hi:g}", number(bounds.gain), number(bounds.constant),
-                          stored.key[:12]))
+            found.append(
+                (
+                    stored.label,
+                    str(model.n_states),
+                    str(model.n_pairs),
+                    f"{lo:g} to {hi:g}",
+                    number(bounds.gain),
+                    number(bounds.constant),
+                    stored.key[:12],
+                )
+            )
         return found
 
     MODEL_HEAD = ("model", "states", "pairs", "rates", "optimal gain", "C(M)", "content")
@@ -161,30 +198,41 @@ class Page:
         s = self.summary
         body = [f"<header><h1>{escape(s.name)}</h1><p>{escape(self.facts())}</p></header>"]
         if s.missing:
-            body.append(f'<p class="warn">{s.missing} replications are still missing; the figures are of those that are finished.</p>')
+            body.append(
+                f'<p class="warn">{s.missing} replications are still missing; the figures are of those that are finished.</p>'
+            )
         body.append("<ul class='findings'>" + "".join(f"<li>{escape(text)}</li>" for text in self.findings()) + "</ul>")
         body.append(f"<h2>Final {escape(self.words)}</h2>" + html_table(FINAL_HEAD, final_rows(s), strong=self._best_rows()))
         for model in model_labels(s):
             body.append(f"<h2>{escape(model)}</h2>")
             for name, figure in self.figures(model):
                 alt = escape(f"{ALT[name]} on {model}", quote=True)
-                body.append(f'<figure><img src="{_data(figure)}" alt="{alt}"><figcaption>{escape(self.caption(name))}</figcaption></figure>')
+                body.append(
+                    f'<figure><img src="{_data(figure)}" alt="{alt}"><figcaption>{escape(self.caption(name))}</figcaption></figure>'
+                )
         if s.comparisons:
             body.append("<h2>Comparisons</h2>" + html_table(COMPARISON_HEAD, comparison_rows(s)))
         if s.debts:
             body.append("<h2>Exploration debt</h2>" + html_table(DEBT_HEAD, debt_rows(s)))
         body.append("<h2>Models</h2>" + html_table(self.MODEL_HEAD, self.model_rows()))
         body.append("<h2>What each learner knew</h2>" + html_table(self.KNEW_HEAD, self.knew()))
-        body.append("<h2>How the figures were made</h2><ul>" + "".join(f"<li>{escape(text)}</li>" for text in self.notes()) + "</ul>")
-        body.append(f"<h2>To run it again</h2><p>Save this as <code>study.toml</code>, then <code>{escape(self.again())}</code></p>"
-                    f"<pre>{escape(self.spec)}</pre>")
+        body.append(
+            "<h2>How the figures were made</h2><ul>" + "".join(f"<li>{escape(text)}</li>" for text in self.notes()) + "</ul>"
+        )
+        body.append(
+            f"<h2>To run it again</h2><p>Save this as <code>study.toml</code>, then <code>{escape(self.again())}</code></p>"
+            f"<pre>{escape(self.spec)}</pre>"
+        )
         body.append("<details><summary>The final table in LaTeX</summary><pre>" + escape(latex(s)) + "</pre></details>")
-        body.append(f'<footer>{escape(self._versions())}<br>Hash of all results: <code>{self.hash}</code></footer>')
+        body.append(f"<footer>{escape(self._versions())}<br>Hash of all results: <code>{self.hash}</code></footer>")
         return PAGE.format(title=escape(s.name), body="\n".join(body))
 
     def _best_rows(self) -> list[int]:
         rows = self.summary.rows
-        return [min((i for i, r in enumerate(rows) if r.model == model), key=lambda i: rows[i].mean) for model in model_labels(self.summary)]
+        return [
+            min((i for i, r in enumerate(rows) if r.model == model), key=lambda i: rows[i].mean)
+            for model in model_labels(self.summary)
+        ]
 
     def _versions(self) -> str:
         shown = ["Made with " + ", ".join(f"{name} {version}" for name, version in versions.items()) for versions in self.codes]
@@ -208,10 +256,18 @@ class Page:
             parts += ["## Comparisons", markdown(COMPARISON_HEAD, comparison_rows(s))]
         if s.debts:
             parts += ["## Exploration debt", markdown(DEBT_HEAD, debt_rows(s))]
-        parts += ["## Models", markdown(self.MODEL_HEAD, self.model_rows()), "## What each learner knew", markdown(self.KNEW_HEAD, self.knew()),
-                  "## How the figures were made", "\n".join(f"- {text}" for text in self.notes()), "## To run it again",
-                  f"Save this as `study.toml`, then `{self.again()}`", f"```toml\n{self.spec.rstrip()}\n```",
-                  f"{self._versions()}. Hash of all results: `{self.hash}`"]
+        parts += [
+            "## Models",
+            markdown(self.MODEL_HEAD, self.model_rows()),
+            "## What each learner knew",
+            markdown(self.KNEW_HEAD, self.knew()),
+            "## How the figures were made",
+            "\n".join(f"- {text}" for text in self.notes()),
+            "## To run it again",
+            f"Save this as `study.toml`, then `{self.again()}`",
+            f"```toml\n{self.spec.rstrip()}\n```",
+            f"{self._versions()}. Hash of all results: `{self.hash}`",
+        ]
         return "\n\n".join(parts) + "\n"
 
 

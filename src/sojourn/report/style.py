@@ -9,14 +9,16 @@ PAGE = """<!DOCTYPE html>
 <title>{title}</title>
 <style>
 :root {{ color-scheme: light; }}
-body {{ font: 16px/1.5 Georgia, "Times New Roman", serif; color: #1a1a1a; background: #fff; max-width: 54rem; margin: 2rem auto; padding: 0 1rem; }}
+body {{ font: 16px/1.5 Georgia, "Times New Roman", serif; color: #1a1a1a;
+  background: #fff; max-width: 54rem; margin: 2rem auto; padding: 0 1rem; }}
 h1, h2 {{ font-family: system-ui, "Helvetica Neue", Arial, sans-serif; line-height: 1.2; }}
 h1 {{ font-size: 1.9rem; margin: 0 0 .3rem; }}
 h2 {{ font-size: 1.25rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #ccc; padding-bottom: .2rem; }}
 header p {{ color: #444; margin: 0; }}
 .findings {{ background: #f4f6f8; border-left: 4px solid #0072B2; padding: .7rem 1rem .7rem 2rem; }}
 .warn {{ border-left: 4px solid #D55E00; background: #fdf3ec; padding: .5rem 1rem; }}
-table {{ border-collapse: collapse; font: .82rem/1.35 system-ui, "Helvetica Neue", Arial, sans-serif; width: 100%; margin: .6rem 0; }}
+table {{ border-collapse: collapse; font: .82rem/1.35 system-ui, "Helvetica Neue", Arial, sans-serif;
+  width: 100%; margin: .6rem 0; }}
 th {{ text-align: left; border-bottom: 1.5px solid #333; padding: .25rem .5rem; vertical-align: bottom; }}
 td {{ padding: .2rem .5rem; vertical-align: top; border-bottom: 1px solid #eee; }}
 tr.first td {{ border-top: 1px solid #999; }}

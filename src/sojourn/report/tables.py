@@ -16,14 +16,20 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str 
     lines = ["<table>"]
     if caption:
         lines[0] += f"<caption>{escape(caption)}</caption>"
-    lines[0] += "<thead><tr>" + "".join(f'<th scope="col"{_side(r)}>{escape(h)}</th>' for h, r in zip(head, right)) + "</tr></thead>"
+    lines[0] += (
+        "<thead><tr>" + "".join(f'<th scope="col"{_side(r)}>{escape(h)}</th>' for h, r in zip(head, right)) + "</tr></thead>"
+    )
     lines.append("<tbody>")
     before = None
     for number, row in enumerate(rows):
         first = row[0] != before
         before = row[0]
-        mark = ' class="' + " ".join(c for c in ("first" if first and number else "", "best" if number in strong else "") if c) + '"'
-        cells = [f"<td{_side(r)}>{escape(cell) if i or first or right[0] else ''}</td>" for i, (cell, r) in enumerate(zip(row, right))]
+        mark = (
+            ' class="' + " ".join(c for c in ("first" if first and number else "", "best" if number in strong else "") if c) + '"'
+        )
+        cells = [
+            f"<td{_side(r)}>{escape(cell) if i or first or right[0] else ''}</td>" for i, (cell, r) in enumerate(zip(row, right))
+        ]
         lines.append(f"<tr{mark if mark != ' class=' + chr(34) * 2 else ''}>" + "".join(cells) + "</tr>")
     return "\n".join([*lines, "</tbody></table>"])
 

@@ -61,17 +61,21 @@ def _said(entry: LearnerEntry) -> dict[str, Any]:
 def _same_horizon(store: Store, old: dict[str, Any], new: dict[str, Any]) -> None:
     for key in new:
         if old.get(key) != new[key]:
-            raise StoreError(f"the store {store.path} was made with {key} = {_short(old.get(key))}, and the study now says "
-                             f"{key} = {_short(new[key])}; results under the two cannot be mixed. Run it into another --store, "
-                             f"or set {key} back.")
+            raise StoreError(
+                f"the store {store.path} was made with {key} = {_short(old.get(key))}, and the study now says "
+                f"{key} = {_short(new[key])}; results under the two cannot be mixed. Run it into another --store, "
+                f"or set {key} back."
+            )
 
 
 def _no_other(store: Store, kind: str, stored: dict[str, str], given: dict[str, str]) -> None:
     """Refuse a label that means something else now, or a content that is there under another label."""
     for label, key in given.items():
         if stored.get(label, key) != key:
-            raise StoreError(f"the {kind} {label!r} is not what it was when {store.path} was written (content {stored[label][:12]} there, "
-                             f"{key[:12]} now); its old results cannot go on. Give the new one another label, or run into another --store.")
+            raise StoreError(
+                f"the {kind} {label!r} is not what it was when {store.path} was written (content {stored[label][:12]} there, "
+                f"{key[:12]} now); its old results cannot go on. Give the new one another label, or run into another --store."
+            )
         other = [name for name, there in stored.items() if there == key and name != label]
         if other:
             raise StoreError(f"the {kind} {label!r} is in {store.path} already, under the label {other[0]!r}; use that label.")
@@ -90,15 +94,19 @@ def _probe(store: Store, cells: list[Cell]) -> None:
             continue
         old = stored.data
         until = int(old["epochs"][np.searchsorted(old["epochs"], PROBE_EPOCHS).clip(max=len(old["epochs"]) - 1)])
-        again = Replication(cell.model.model, cell.learner, stored.replication, cell.horizon, cell.model.key, cell.model.holding_times)
+        again = Replication(
+            cell.model.model, cell.learner, stored.replication, cell.horizon, cell.model.key, cell.model.holding_times
+        )
         again.advance(until)
         for name, values in again.columns().items():
             if not np.array_equal(values, old[name][: len(values)], equal_nan=True):
                 where = int(np.flatnonzero(values != old[name][: len(values)])[0])
                 raise StoreError(
                     f"the program has changed since {store.path} was written, and with it the results: {cell.label}, replication "
-                    f"{stored.replication}, has {name} = {values[where]!r} at epoch {int(old['epochs'][where])} now, {old[name][where]!r} "
-                    "there. Old and new cannot be mixed: run into another --store, or go on with the program that wrote it.")
+                    f"{stored.replication}, has {name} = {values[where]!r} at epoch {int(old['epochs'][where])} now, "
+                    f"{old[name][where]!r} "
+                    "there. Old and new cannot be mixed: run into another --store, or go on with the program that wrote it."
+                )
 
 
 def _short(value: Any) -> str:

@@ -40,7 +40,9 @@ class Bounds:
 def bounds_of(model: CTMDP) -> Bounds:
     """Return the bounds that exist for `model`; never raises for a model that breaks an assumption, but says which."""
     if model.n_pairs > MAX_PAIRS:
-        return Bounds(reason=f"the model has {model.n_pairs:,} pairs; beyond {MAX_PAIRS:,} the constants are left to `sojourn difficulty`.")
+        return Bounds(
+            reason=f"the model has {model.n_pairs:,} pairs; beyond {MAX_PAIRS:,} the constants are left to `sojourn difficulty`."
+        )
     try:
         best = optimum(model)
     except SojournError as error:

@@ -10,8 +10,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sojourn.errors import ParameterError, SojournError, unknown_name
 from sojourn.learn.catalogue import LEARNERS, learner_class
 from sojourn.model.ctmdp import CTMDP
@@ -101,15 +99,18 @@ class LearnerEntry:
         if any(p.kind is p.VAR_KEYWORD for p in signature.values()):
             return []
         allowed = sorted(self.settings)
-        return [unknown_name(f"parameter of {self.name or self.home}", p, [*allowed, "label", "supports"])
-                for p in self.parameters if p not in allowed]
+        return [
+            unknown_name(f"parameter of {self.name or self.home}", p, [*allowed, "label", "supports"])
+            for p in self.parameters
+            if p not in allowed
+        ]
 
 
 def own_class(home: str) -> type:
     """Return the class that "module:Class" names."""
     module, colon, attribute = home.partition(":")
     if not colon:
-        raise ParameterError(f"class is {home!r}; it must be \"module:Class\", a module that can be imported.")
+        raise ParameterError(f'class is {home!r}; it must be "module:Class", a module that can be imported.')
     try:
         found: type = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
@@ -142,9 +143,8 @@ def unpacked_model(data: bytes, name: str = "") -> CTMDP:
     >>> unpacked_model(packed_model(model), name=model.name).equals(model)
     True
     """
-    tree = unpack(data)
-    bounds = tree.pop("rate_bounds")
-    return CTMDP(**{key: np.asarray(value) if isinstance(value, np.ndarray) else value for key, value in tree.items()
-                    if key not in ("states", "actions")},
-                 states=tuple(tree["states"]), actions=tuple(tree["actions"]),
-                 rate_bounds=None if bounds is None else (bounds[0], bounds[1]), name=name)
+    tree: dict[str, Any] = unpack(data)
+    for key in ("states", "actions"):
+        tree[key] = tuple(tree[key])
+    tree["rate_bounds"] = None if tree["rate_bounds"] is None else tuple(tree["rate_bounds"])
+    return CTMDP(name=name, **tree)

@@ -65,8 +65,10 @@ class Workplace:
     def rebuild(self) -> None:
         """Drop a broken executor and make another."""
         if not self._own:
-            raise StoreError("the executor that was handed over broke and cannot be rebuilt; what was finished is in the store. "
-                             "Run again, or hand over a function that makes an executor: run(executor=lambda: ...).")
+            raise StoreError(
+                "the executor that was handed over broke and cannot be rebuilt; what was finished is in the store. "
+                "Run again, or hand over a function that makes an executor: run(executor=lambda: ...)."
+            )
         self.close()
         end = time.monotonic() + PATIENCE
         while True:
@@ -99,10 +101,14 @@ def workplace(executor: Executor | Callable[[], Executor] | None, workers: int |
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= 1024):
         raise ParameterError(f"workers is {workers!r}; it must be an integer from 1 to 1024.")
     if isinstance(executor, Executor):
-        return Workplace(lambda: executor, None if hasattr(executor, "_client") else 2 * (workers or os.cpu_count() or 1), own=False)
+        return Workplace(
+            lambda: executor, None if hasattr(executor, "_client") else 2 * (workers or os.cpu_count() or 1), own=False
+        )
     if executor is not None:
         if not callable(executor):
-            raise ParameterError(f"executor is {executor!r}; it must be a concurrent.futures.Executor, or a function that makes one.")
+            raise ParameterError(
+                f"executor is {executor!r}; it must be a concurrent.futures.Executor, or a function that makes one."
+            )
         return Workplace(executor, None if workers is None else 2 * workers)
     count = workers or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else workers or os.cpu_count() or 1
     if count == 1:
@@ -132,16 +138,18 @@ def dask_executor(address: str, workers: int | None = None) -> Callable[[], Exec
         close: list[Callable[[], Any]] = []
         if address == "local":
             count = workers or os.cpu_count() or 1
-            cluster = distributed.LocalCluster(n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None,
-                                               silence_logs=50)
+            cluster = distributed.LocalCluster(
+                n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+            )
             client = distributed.Client(cluster, set_as_default=False)
             close = [client.close, cluster.close]
         else:
             try:
                 client = distributed.Client(address, timeout="10s", set_as_default=False)
             except (OSError, TimeoutError, ValueError) as error:
-                raise StoreError(f"no Dask scheduler answers at {address!r} ({error}); start one with `dask scheduler`, "
-                                 "or use --dask local.") from error
+                raise StoreError(
+                    f"no Dask scheduler answers at {address!r} ({error}); start one with `dask scheduler`, or use --dask local."
+                ) from error
             close = [client.close]
         executor: Any = client.get_executor(pure=False)
         executor.sojourn_close = close
@@ -154,4 +162,10 @@ def dask_executor(address: str, workers: int | None = None) -> Callable[[], Exec
 def is_transient(error: BaseException) -> bool:
     """Return whether the error tells of a lost worker or scheduler rather than of the task."""
     return isinstance(error, TRANSIENT) or type(error).__name__ in (
-        "KilledWorker", "CommClosedError", "FutureCancelledError", "FuturesCancelledError", "ClosedClientError", "TimeoutError")
+        "KilledWorker",
+        "CommClosedError",
+        "FutureCancelledError",
+        "FuturesCancelledError",
+        "ClosedClientError",
+        "TimeoutError",
+    )

@@ -15,8 +15,13 @@ from sojourn.study.store import Store
 
 # column of the export: the array of the result it comes from
 COLUMNS = {
-    "epoch": "epochs", "time": "times", "reward": "rewards", "regret": "regret", "completed_regret": "completed_regret",
-    "adjusted_regret": "adjusted_regret", "pseudo_regret": "pseudo_regret",
+    "epoch": "epochs",
+    "time": "times",
+    "reward": "rewards",
+    "regret": "regret",
+    "completed_regret": "completed_regret",
+    "adjusted_regret": "adjusted_regret",
+    "pseudo_regret": "pseudo_regret",
 }
 HEAD = ("model", "learner", "replication", "checkpoint")
 BLOCK = 256  # replications per row group
@@ -30,8 +35,10 @@ def blocks(store: Store) -> Iterator[dict[str, list[Any] | np.ndarray]]:
         data = result.data
         size = len(data["epochs"])
         yield {
-            "model": [models[result.model]] * size, "learner": [learners[result.learner]] * size,
-            "replication": np.full(size, result.replication, dtype=np.int64), "checkpoint": np.arange(size, dtype=np.int64),
+            "model": [models[result.model]] * size,
+            "learner": [learners[result.learner]] * size,
+            "replication": np.full(size, result.replication, dtype=np.int64),
+            "checkpoint": np.arange(size, dtype=np.int64),
             **{column: data[array] for column, array in COLUMNS.items()},
         }
 
@@ -81,8 +88,13 @@ def _quoted(text: Any) -> str:
 def _parquet(store: Store, file: IO[bytes]) -> int:
     pyarrow: Any = require("pyarrow", "frame")
     parquet: Any = require("pyarrow.parquet", "frame")
-    kinds = {"model": pyarrow.string(), "learner": pyarrow.string(), "replication": pyarrow.int64(), "checkpoint": pyarrow.int64(),
-             "epoch": pyarrow.int64()}
+    kinds = {
+        "model": pyarrow.string(),
+        "learner": pyarrow.string(),
+        "replication": pyarrow.int64(),
+        "checkpoint": pyarrow.int64(),
+        "epoch": pyarrow.int64(),
+    }
     schema = pyarrow.schema([(name, kinds.get(name, pyarrow.float64())) for name in (*HEAD, *COLUMNS)])
     finished, waiting = 0, []
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:

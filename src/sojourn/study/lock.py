@@ -30,11 +30,17 @@ class Lock:
         while not self._taken():
             if time.monotonic() >= end:
                 self._file.close()
-                raise StoreError(f"the store {store} is being written by {self.holder()}; "
-                                 "wait for it (--wait SECONDS), or end it first. Reading is possible meanwhile.")
+                raise StoreError(
+                    f"the store {store} is being written by {self.holder()}; "
+                    "wait for it (--wait SECONDS), or end it first. Reading is possible meanwhile."
+                )
             time.sleep(0.1)
-        said = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S"),
-                "command": " ".join(Path(word).name if i == 0 else word for i, word in enumerate(sys.argv))[:200]}
+        said = {
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "since": time.strftime("%Y-%m-%d %H:%M:%S"),
+            "command": " ".join(Path(word).name if i == 0 else word for i, word in enumerate(sys.argv))[:200],
+        }
         with contextlib.suppress(OSError):  # on a full disk the lock holds all the same, without a name on it
             self._file.seek(0)
             self._file.truncate()
@@ -45,8 +51,10 @@ class Lock:
         try:
             return open(self.path, "a+", encoding="utf-8")
         except OSError as error:
-            raise StoreError(f"cannot write {self.path} ({error.strerror}); the store's folder must exist and be writable. "
-                             "Choose another with --store.") from error
+            raise StoreError(
+                f"cannot write {self.path} ({error.strerror}); the store's folder must exist and be writable. "
+                "Choose another with --store."
+            ) from error
 
     def _taken(self) -> bool:
         if fcntl is None:  # pragma: no cover - Windows

@@ -60,7 +60,16 @@ def _copy(source: Store, target: Store, done: Merged) -> None:
                 _must_equal(result, target.result(old[0][0]), source.path, target.path)
                 done.known += 1
             else:
-                new.append(Result(models[result.model], learners[result.learner], result.replication, result.key, result.payload, result.seconds))
+                new.append(
+                    Result(
+                        models[result.model],
+                        learners[result.learner],
+                        result.replication,
+                        result.key,
+                        result.payload,
+                        result.seconds,
+                    )
+                )
         done.copied += target.add_results(new, code=min(codes.values()))
 
 
@@ -68,31 +77,44 @@ def _entries(source: Store, target: Store) -> tuple[dict[int, int], dict[int, in
     """Add the source's study, models and learners to the target; return their numbers there."""
     if target.horizon and target.horizon != source.horizon:
         wrong = next(key for key in source.horizon if source.horizon[key] != target.horizon.get(key))
-        raise StoreError(f"{source.path} was made with {wrong} = {source.horizon[wrong]!r}, {target.path} with "
-                         f"{target.horizon.get(wrong)!r}; only stores of one study can be merged.")
+        raise StoreError(
+            f"{source.path} was made with {wrong} = {source.horizon[wrong]!r}, {target.path} with "
+            f"{target.horizon.get(wrong)!r}; only stores of one study can be merged."
+        )
     target.set_study(target.name or source.name, source.horizon, max(source.replications, target.replications))
-    numbers: list[dict[int, int]] = []
-    for kind, theirs, ours in (("model", source.models(), target.models()), ("learner", source.learners(), target.learners())):
-        here: dict[str, Any] = {entry.label: entry for entry in ours}  # type: ignore[attr-defined]
-        found = {}
-        for entry in theirs:  # type: ignore[attr-defined]
-            if entry.label in here and here[entry.label].key != entry.key:
-                raise StoreError(f"the {kind} {entry.label!r} of {source.path} (content {entry.key[:12]}) is not that of {target.path} "
-                                 f"({here[entry.label].key[:12]}); only stores of one study can be merged.")
-            if entry.label in here:
-                found[entry.id] = here[entry.label].id
-            elif kind == "model":
-                found[entry.id] = target.add_model(entry.label, entry.key, entry.source, entry.content)
-            else:
-                found[entry.id] = target.add_learner(entry.label, entry.key, entry.source)
-        numbers.append(found)
-    return numbers[0], numbers[1]
+    models = {
+        m.id: _number("model", m, target.models(), source, target) or target.add_model(m.label, m.key, m.source, m.content)
+        for m in source.models()
+    }
+    learners = {
+        e.id: _number("learner", e, target.learners(), source, target) or target.add_learner(e.label, e.key, e.source)
+        for e in source.learners()
+    }
+    return models, learners
+
+
+def _number(kind: str, entry: Any, there: Sequence[Any], source: Store, target: Store) -> int | None:
+    """Return the number of `entry` in the target, None if it is new there; its label must mean the same."""
+    for other in there:
+        if other.label == entry.label and other.key != entry.key:
+            raise StoreError(
+                f"the {kind} {entry.label!r} of {source.path} (content {entry.key[:12]}) is not that of {target.path} "
+                f"({other.key[:12]}); only stores of one study can be merged."
+            )
+        if other.key == entry.key and other.label != entry.label:
+            raise StoreError(
+                f"the {kind} {entry.label!r} of {source.path} is {other.label!r} in {target.path}; "
+                "give it one label in both study files."
+            )
+    return next((int(other.id) for other in there if other.label == entry.label), None)
 
 
 def _must_equal(new: Result, old: Result, source: Path, target: Path) -> None:
     if new.payload != old.payload:
-        raise StoreError(f"replication {new.replication} is in {source} and in {target} with different numbers, although the same model, "
-                         "learner and seed produced it: the programs differ. Nothing of it was copied; compute one of them again.")
+        raise StoreError(
+            f"replication {new.replication} is in {source} and in {target} with different numbers, although the same model, "
+            "learner and seed produced it: the programs differ. Nothing of it was copied; compute one of them again."
+        )
 
 
 def _blocks(results: Iterator[Result]) -> Iterator[list[Result]]:
@@ -118,8 +140,11 @@ def salvage(out: str | PathLike[str], damaged: str | PathLike[str], spec: Spec) 
     done = Merged()
     with Store(out, write=True) as target:
         cells, code = adopt(target, spec)
-        expected = {result_key(c.model.key, c.learner.key, r, c.horizon): (c.model_id, c.learner_id, r)
-                    for c in cells for r in range(spec.replications)}
+        expected = {
+            result_key(c.model.key, c.learner.key, r, c.horizon): (c.model_id, c.learner_id, r)
+            for c in cells
+            for r in range(spec.replications)
+        }
         block = []
         for row in intact_rows(Path(damaged), done):
             place = expected.get(row[1])
@@ -145,8 +170,11 @@ def intact_rows(path: Path, done: Merged) -> Iterator[tuple[Any, ...]]:
         while number < last and misses < GIVE_UP:
             number += 1
             try:
-                row = database.execute("SELECT id, key, model, learner, replication, code, seconds, payload, checksum FROM results "
-                                       "NOT INDEXED WHERE id = ?", (number,)).fetchone()
+                row = database.execute(
+                    "SELECT id, key, model, learner, replication, code, seconds, payload, checksum FROM results "
+                    "NOT INDEXED WHERE id = ?",
+                    (number,),
+                ).fetchone()
                 whole = row is not None and checksum("results", *row[:-1]) == row[-1]
             except sqlite3.Error:
                 whole = False

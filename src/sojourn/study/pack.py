@@ -83,7 +83,9 @@ def _encode(value: Any, arrays: list[bytes], where: str) -> Any:
         return {"$bytes": len(value)}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise StoreError(f"{where or 'the value'} is a {type(value).__name__}; state() may hold arrays, numbers, strings, lists and dicts.")
+    raise StoreError(
+        f"{where or 'the value'} is a {type(value).__name__}; state() may hold arrays, numbers, strings, lists and dicts."
+    )
 
 
 def _decode(node: Any, data: memoryview, place: list[int]) -> Any:

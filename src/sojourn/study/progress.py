@@ -86,8 +86,10 @@ class PlainLines(Gauge):
     def _line(self) -> str:
         left = self.seconds_left
         regrets = ", ".join(f"{c.label}: {self.mean_regret(i)}" for i, c in enumerate(self.cells) if self.runs[i])
-        return (f"{self.share:.0%} done, {sum(self.finished):.0f} of {self.total * len(self.cells)} replications, "
-                f"{self.speed:.3g} decisions/s, {clock(left)} left" + (f"; mean regret {regrets}" if regrets else ""))
+        return (
+            f"{self.share:.0%} done, {sum(self.finished):.0f} of {self.total * len(self.cells)} replications, "
+            f"{self.speed:.3g} decisions/s, {clock(left)} left" + (f"; mean regret {regrets}" if regrets else "")
+        )
 
     def say(self, text: str) -> None:
         print(text, file=self._stream, flush=True)
@@ -95,8 +97,10 @@ class PlainLines(Gauge):
     def end(self) -> None:
         if self.decisions:
             took = time.monotonic() - self.began
-            self.say(f"{sum(self.finished):.0f} of {self.total * len(self.cells)} replications there; {self.decisions:,} decisions "
-                     f"in {took:.1f} s ({self.speed:.3g} a second)")
+            self.say(
+                f"{sum(self.finished):.0f} of {self.total * len(self.cells)} replications there; {self.decisions:,} decisions "
+                f"in {took:.1f} s ({self.speed:.3g} a second)"
+            )
 
 
 class LiveDisplay(Gauge):
@@ -123,17 +127,29 @@ class LiveDisplay(Gauge):
         from rich.table import Table
 
         table = Table(box=None, pad_edge=False, expand=False)
-        for head, options in (("", {"overflow": "ellipsis", "max_width": 44, "no_wrap": True}), ("", {}), ("replications", {"justify": "right"}),
-                              ("mean regret", {"justify": "right"})):
+        for head, options in (
+            ("", {"overflow": "ellipsis", "max_width": 44, "no_wrap": True}),
+            ("", {}),
+            ("replications", {"justify": "right"}),
+            ("mean regret", {"justify": "right"}),
+        ):
             table.add_column(head, **options)  # type: ignore[arg-type]
-        table.add_row("all", ProgressBar(total=1.0, completed=self.share, width=30),
-                      f"{sum(self.finished):.0f}/{self.total * len(self.cells)}", "")
+        table.add_row(
+            "all",
+            ProgressBar(total=1.0, completed=self.share, width=30),
+            f"{sum(self.finished):.0f}/{self.total * len(self.cells)}",
+            "",
+        )
         open_cells = [i for i in range(len(self.cells)) if self.finished[i] < self.total]
         shown = range(len(self.cells)) if len(self.cells) <= self.ROWS else open_cells[: self.ROWS]
         for i in shown:
             done = min(1.0, (self.finished[i] + max(0.0, self.part[i] - self.runs[i])) / max(1, self.total))
-            table.add_row(self.cells[i].label, ProgressBar(total=1.0, completed=done, width=30), f"{self.finished[i]:.0f}/{self.total}",
-                          self.mean_regret(i))
+            table.add_row(
+                self.cells[i].label,
+                ProgressBar(total=1.0, completed=done, width=30),
+                f"{self.finished[i]:.0f}/{self.total}",
+                self.mean_regret(i),
+            )
         table.add_row(f"{self.speed:.3g} decisions/s, {clock(self.seconds_left)} left", "", "", "")
         return table
 
@@ -156,7 +172,7 @@ def clock(seconds: float | None) -> str:
     """Return a time to wait in words.
 
     >>> clock(75), clock(3700), clock(None)
-    ('1 min 15 s', '1 h 2 min', '?')
+    ('1 min 15 s', '1 h 1 min', '?')
     """
     if seconds is None:
         return "?"

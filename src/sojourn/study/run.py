@@ -64,8 +64,15 @@ class Tally:
     seconds: float = 0.0
 
 
-def run_study(spec: Spec, store: Store, executor: Executor | Callable[[], Executor] | None = None, workers: int | None = None,
-              watcher: Watcher | None = None, replications: range | None = None, slice_seconds: float = SLICE_SECONDS) -> Tally:
+def run_study(
+    spec: Spec,
+    store: Store,
+    executor: Executor | Callable[[], Executor] | None = None,
+    workers: int | None = None,
+    watcher: Watcher | None = None,
+    replications: range | None = None,
+    slice_seconds: float = SLICE_SECONDS,
+) -> Tally:
     """Compute the replications of `spec` that `store` lacks (of those in `replications`, if given) and write them there."""
     began = time.perf_counter()
     cells, code = adopt(store, spec)
@@ -174,14 +181,23 @@ class _Coordinator:
 
     def launch(self) -> None:
         """Hand the executor one more batch."""
-        sizes = [1 if cell not in self.speed else max(1, min(MAX_BATCH, round(TASK_SECONDS / max(self.speed[cell], 1e-6))))
-                 for cell in range(len(self.cells))]
+        sizes = [
+            1 if cell not in self.speed else max(1, min(MAX_BATCH, round(TASK_SECONDS / max(self.speed[cell], 1e-6))))
+            for cell in range(len(self.cells))
+        ]
         taken = self.pending.take(self.fair(sizes))
         assert taken is not None
         cell, items = taken
         try:
-            batch = Batch(self.cells[cell].model.packed, self.cells[cell].model.key, self.cells[cell].model.holding_times, self.cells[cell].learner,
-                          self.cells[cell].horizon, [(item.replication, item.state) for item in items], self.slice_seconds)
+            batch = Batch(
+                self.cells[cell].model.packed,
+                self.cells[cell].model.key,
+                self.cells[cell].model.holding_times,
+                self.cells[cell].learner,
+                self.cells[cell].horizon,
+                [(item.replication, item.state) for item in items],
+                self.slice_seconds,
+            )
             future = self.place.submit(work, batch)
         except BaseException:
             self.pending.give_back(cell, items)
@@ -206,8 +222,13 @@ class _Coordinator:
         self.breaks_in_a_row = 0
         there = self.cells[cell]
         if outcome.finished:
-            self.store.add_results([Result(there.model_id, there.learner_id, replication, there.key(replication), payload, seconds)
-                                    for replication, payload, seconds in outcome.finished], self.code)
+            self.store.add_results(
+                [
+                    Result(there.model_id, there.learner_id, replication, there.key(replication), payload, seconds)
+                    for replication, payload, seconds in outcome.finished
+                ],
+                self.code,
+            )
             per_item = [seconds for _, _, seconds in outcome.finished]
             self.speed[cell] = sum(per_item) / len(per_item)
         begun = {replication for replication, _, _ in outcome.finished}
@@ -233,17 +254,25 @@ class _Coordinator:
         for cell, items in lost.values():
             self.pending.give_back(cell, items)
         if self.breaks_in_a_row > MAX_BREAKS:
-            names = "; ".join(f"{self.cells[cell].label}, replications {[i.replication for i in items][:5]}" for cell, items in lost.values())
-            raise StoreError(f"workers were lost {self.breaks_in_a_row} times in a row (last: {type(error).__name__}: {error}) while computing "
-                             f"{names}. What was finished is in the store. Is memory short? Try fewer workers.") from error
+            names = "; ".join(
+                f"{self.cells[cell].label}, replications {[i.replication for i in items][:5]}" for cell, items in lost.values()
+            )
+            raise StoreError(
+                f"workers were lost {self.breaks_in_a_row} times in a row (last: {type(error).__name__}: {error}) while computing "
+                f"{names}. What was finished is in the store. Is memory short? Try fewer workers."
+            ) from error
         self.watcher.say(f"workers were lost ({type(error).__name__}); starting again what was in flight")
         time.sleep(0.1 * (2 ** (self.breaks_in_a_row - 1) - 1))
         self.place.rebuild()
 
 
 def _failure(cell: Cell, replications: list[int], error: BaseException) -> SojournError:
-    where = f"replication {replications[0]}" if len(replications) == 1 else f"a replication of {replications[0]} to {replications[-1]}"
-    failure = SojournError(f"{cell.label}: {where} failed with {type(error).__name__}: {error}. "
-                           "What was finished before is in the store; mend the cause and run again.")
+    where = (
+        f"replication {replications[0]}" if len(replications) == 1 else f"a replication of {replications[0]} to {replications[-1]}"
+    )
+    failure = SojournError(
+        f"{cell.label}: {where} failed with {type(error).__name__}: {error}. "
+        "What was finished before is in the store; mend the cause and run again."
+    )
     failure.__cause__ = error
     return failure

@@ -75,10 +75,14 @@ def prepare(database: sqlite3.Connection, path: Path, write: bool) -> None:
                 _mark(database, FORMAT)
             return
     if application != APPLICATION_ID:
-        raise StoreError(f"{path} is an SQLite file, but not the store of a study (application id {application:#x}); "
-                         "it was left alone. Choose another --store.")
+        raise StoreError(
+            f"{path} is an SQLite file, but not the store of a study (application id {application:#x}); "
+            "it was left alone. Choose another --store."
+        )
     if version > FORMAT:
-        raise StoreError(f"the store {path} has format {version}, made by a newer Sojourn; this one reads up to {FORMAT}. Upgrade Sojourn.")
+        raise StoreError(
+            f"the store {path} has format {version}, made by a newer Sojourn; this one reads up to {FORMAT}. Upgrade Sojourn."
+        )
     if version < FORMAT:
         _migrate(database, path, version, write)
 
@@ -91,10 +95,14 @@ def _mark(database: sqlite3.Connection, version: int) -> None:
 def _migrate(database: sqlite3.Connection, path: Path, version: int, write: bool) -> None:
     missing = [n for n in range(version, FORMAT) if n not in MIGRATIONS]
     if missing:
-        raise StoreError(f"the store {path} has format {version}; this Sojourn has no way from format {missing[0]} to {FORMAT}. "
-                         "Export it with the Sojourn that made it.")
+        raise StoreError(
+            f"the store {path} has format {version}; this Sojourn has no way from format {missing[0]} to {FORMAT}. "
+            "Export it with the Sojourn that made it."
+        )
     if not write:
-        raise StoreError(f"the store {path} has the older format {version}; open it once with `sojourn study run` to bring it to {FORMAT}.")
+        raise StoreError(
+            f"the store {path} has the older format {version}; open it once with `sojourn study run` to bring it to {FORMAT}."
+        )
     with speaking(path), transaction(database):
         for n in range(version, FORMAT):
             MIGRATIONS[n](database)
@@ -125,12 +133,16 @@ def speaking(path: Path) -> Iterator[None]:
 
 def _sentence(said: str) -> str:
     if "not a database" in said or "unsupported file format" in said:
-        return f"{said}. Either it never was a store, or its first bytes are damaged; restore it from a copy, or start anew elsewhere."
+        return (
+            f"{said}. Either it never was a store, or its first bytes are damaged; restore it from a copy, or start anew elsewhere."
+        )
     if "malformed" in said or "corrupt" in said:
         return damaged(said)
     if "full" in said or "I/O error" in said or "too big" in said:
-        return (f"{said}. What was written before is safe; free some space (or raise the file size limit), then run again "
-                "and the study goes on from there.")
+        return (
+            f"{said}. What was written before is safe; free some space (or raise the file size limit), then run again "
+            "and the study goes on from there."
+        )
     if "readonly" in said or "read-only" in said or "unable to open" in said:
         return f"{said}. The file and its folder must be writable; choose another place with --store."
     if "locked" in said or "busy" in said:
@@ -140,8 +152,11 @@ def _sentence(said: str) -> str:
 
 def damaged(what: str) -> str:
     """Return the sentence for a damaged store: what is wrong, and how to keep the rest."""
-    return (f"{what}. The file is damaged; nothing was taken from the damaged part. `sojourn study merge NEW DAMAGED --salvage --study FILE` "
-            "copies every intact replication, and `sojourn study run FILE --store NEW` computes the others again.")
+    return (
+        f"{what}. The file is damaged; nothing was taken from the damaged part. "
+        "`sojourn study merge NEW DAMAGED --salvage --study FILE` "
+        "copies every intact replication, and `sojourn study run FILE --store NEW` computes the others again."
+    )
 
 
 def checksum(*values: object) -> str:

@@ -6,6 +6,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,14 @@ class Spec:
     def horizon(self) -> dict[str, Any]:
         """What all replications share: the part of their content key that is neither model nor learner nor number."""
         points: Any = self.checkpoints if isinstance(self.checkpoints, int) else list(self.checkpoints)
-        return {"epochs": self.epochs, "time": self.time, "seed": self.seed, "checkpoints": points,
-                "common_random_numbers": self.common_random_numbers, "start": self.start}
+        return {
+            "epochs": self.epochs,
+            "time": self.time,
+            "seed": self.seed,
+            "checkpoints": points,
+            "common_random_numbers": self.common_random_numbers,
+            "start": self.start,
+        }
 
 
 def read_study(path: str | PathLike[str]) -> Spec:
@@ -75,10 +82,15 @@ def checked_study(raw: Mapping[str, Any], folder: Path | None = None, text: str 
         if key not in ("study", "models", "learners"):
             problems.append("the top level has no table " + _guess(key, ("study", "models", "learners")))
     given = _head(raw.get("study"), problems)
-    models = _unique("models", [_model(entry, i + 1, folder, problems) for i, entry in enumerate(_tables(raw, "models", problems))], problems)
-    learners = _unique("learners", [_learner(entry, i + 1, given["epochs"], problems) for i, entry in enumerate(_tables(raw, "learners", problems))], problems)
-    if not problems:
-        problems += _trial(models, learners, given["start"])
+    models = _unique(
+        "models", [_model(entry, i + 1, folder, problems) for i, entry in enumerate(_tables(raw, "models", problems))], problems
+    )
+    learners = _unique(
+        "learners",
+        [_learner(entry, i + 1, given["epochs"], problems) for i, entry in enumerate(_tables(raw, "learners", problems))],
+        problems,
+    )
+    problems += _trial(models, learners, given["start"] if isinstance(given["start"], (int, str)) else 0)
     if problems:
         count = f"{len(problems)} problems" if len(problems) > 1 else "a problem"
         raise ParameterError(f"{where} has {count}:\n  " + "\n  ".join(problems))
@@ -88,8 +100,11 @@ def checked_study(raw: Mapping[str, Any], folder: Path | None = None, text: str 
 
 def _guess(key: str, known: Sequence[str]) -> str:
     words = unknown_name("key", key, known)
-    return repr(key) + words.removeprefix(f"no key named {key!r}").split(" Known:")[0].rstrip(".") + \
-        ("" if "?" in words else f"; known: {', '.join(known)}")
+    return (
+        repr(key)
+        + words.removeprefix(f"no key named {key!r}").split(" Known:")[0].rstrip(".")
+        + ("" if "?" in words else f"; known: {', '.join(known)}")
+    )
 
 
 # ---- [study] ----------------------------------------------------------------------------------------------------
@@ -149,8 +164,10 @@ def _checkpoints(value: Any, end: float | None, problems: list[str]) -> int | tu
     """Return a count of checkpoints, or the increasing list of them."""
     if isinstance(value, (list, tuple)):
         good = value and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in value)
-        if not good or not all(a < b for a, b in zip(value, value[1:])) or value[0] <= 0 or (end is not None and value[-1] > end):
-            problems.append(f"[study] checkpoints is {_short(value)}; a list must hold increasing positive numbers up to the horizon.")
+        if not good or not all(a < b for a, b in pairwise(value)) or value[0] <= 0 or (end is not None and value[-1] > end):
+            problems.append(
+                f"[study] checkpoints is {_short(value)}; a list must hold increasing positive numbers up to the horizon."
+            )
             return DEFAULT_CHECKPOINTS
         return tuple(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 2 <= value <= 100_000:
@@ -182,7 +199,7 @@ def _model(entry: Any, number: int, folder: Path | None, problems: list[str]) ->
         return None
     ways = [key for key in ("zoo", "file", "model") if key in entry]
     if len(ways) != 1:
-        problems.append(f"{where} gives {' and '.join(ways) or 'neither zoo nor file'}; give exactly one, e.g. zoo = \"two-state\".")
+        problems.append(f'{where} gives {" and ".join(ways) or "neither zoo nor file"}; give exactly one, e.g. zoo = "two-state".')
         return None
     parameters = {k: v for k, v in entry.items() if k not in ("zoo", "file", "model", "label", "rate_bounds", "holding_times")}
     if parameters and ways[0] != "zoo":
@@ -193,7 +210,9 @@ def _model(entry: Any, number: int, folder: Path | None, problems: list[str]) ->
         if "rate_bounds" in entry:
             model = model.replace(rate_bounds=entry["rate_bounds"])
         if not isinstance(entry.get("holding_times", ""), str):
-            raise ParameterError(f"holding_times is {entry['holding_times']!r}; it must be a law in words, such as \"erlang:stages=3\".")
+            raise ParameterError(
+                f'holding_times is {entry["holding_times"]!r}; it must be a law in words, such as "erlang:stages=3".'
+            )
         holding_laws(model, entry.get("holding_times"))
     except (SojournError, OSError, TypeError, ValueError) as error:
         problems.append(f"{where}: {error}")
@@ -223,13 +242,17 @@ def _learner(entry: Any, number: int, epochs: int | None, problems: list[str]) -
     if isinstance(entry, str):
         entry = {"name": entry}
     if not isinstance(entry, Mapping) or ("name" in entry) == ("class" in entry):
-        problems.append(f"{where} is {_short(entry)}; it must be a table with name (see `sojourn learners`) or class = \"module:Class\".")
+        problems.append(
+            f'{where} is {_short(entry)}; it must be a table with name (see `sojourn learners`) or class = "module:Class".'
+        )
         return None
     name, home = entry.get("name", ""), entry.get("class", "")
     if not home and (not isinstance(name, str) or name not in LEARNERS):
         problems.append(f"{where}: {unknown_name('learner', name, LEARNERS)}")
         return None
-    parameters = {k: list(v) if isinstance(v, tuple) else v for k, v in entry.items() if k not in ("name", "class", "label", "supports")}
+    parameters = {
+        k: list(v) if isinstance(v, tuple) else v for k, v in entry.items() if k not in ("name", "class", "label", "supports")
+    }
     label = entry.get("label") or _default_label(name or str(home).partition(":")[2], parameters)
     supports = entry.get("supports", False)
     if not isinstance(label, str) or not isinstance(supports, bool):
@@ -253,8 +276,10 @@ def _unique(kind: str, found: list[Any], problems: list[str]) -> tuple[Any, ...]
         for value, times in Counter(values).items():
             if times > 1:
                 names = [e.label for e in entries if getattr(e, "label" if what == "label" else "key") == value]
-                problems.append(f"[[{kind}]] {', '.join(map(repr, names))}: {times} entries have the same {what}; "
-                                + ("give each its own label." if what == "label" else "they would give the same results. Remove one."))
+                problems.append(
+                    f"[[{kind}]] {', '.join(map(repr, names))}: {times} entries have the same {what}; "
+                    + ("give each its own label." if what == "label" else "they would give the same results. Remove one.")
+                )
     return tuple(entries)
 
 
@@ -278,7 +303,9 @@ def _with_text(spec: Spec) -> Spec:
     from dataclasses import replace
 
     head = {"name": spec.name} | {k: v for k, v in spec.horizon.items() if v is not None} | {"replications": spec.replications}
-    models = [m.source if "zoo" in m.source or "file" in m.source else {"file": f"{m.label}.json", "label": m.label} for m in spec.models]
+    models = [
+        m.source if "zoo" in m.source or "file" in m.source else {"file": f"{m.label}.json", "label": m.label} for m in spec.models
+    ]
     return replace(spec, text=to_toml({"study": head, "models": models, "learners": [e.source for e in spec.learners]}))
 
 

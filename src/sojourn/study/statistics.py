@@ -101,8 +101,19 @@ def compare(model: str, first: str, second: str, a: np.ndarray, b: np.ndarray, p
     p = float(2 * t.sf(abs(difference) / error, freedom)) if error else (1.0 if difference == 0 else 0.0)
     reach = float(t.ppf(0.975, freedom)) * error
     effect = small * difference / spread if spread else (0.0 if difference == 0 else float(np.copysign(np.inf, difference)))
-    return Comparison(model, first, second, difference, difference - reach, difference + reach, effect, lower_share(a, b), p, p,
-                      "paired t" if paired else "Welch t")
+    return Comparison(
+        model,
+        first,
+        second,
+        difference,
+        difference - reach,
+        difference + reach,
+        effect,
+        lower_share(a, b),
+        p,
+        p,
+        "paired t" if paired else "Welch t",
+    )
 
 
 def lower_share(a: np.ndarray, b: np.ndarray) -> float:

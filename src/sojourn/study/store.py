@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import sqlite3
@@ -63,8 +64,9 @@ class Result:
 
 def result_key(model_key: str, learner_key: str, replication: int, horizon: dict[str, Any]) -> str:
     """Return the content key of a replication: a hash of everything that produced it."""
-    return digest(canonical({"results": RESULTS, "model": model_key, "learner": learner_key, "replication": replication,
-                             "horizon": horizon}))
+    return digest(
+        canonical({"results": RESULTS, "model": model_key, "learner": learner_key, "replication": replication, "horizon": horizon})
+    )
 
 
 class Store:
@@ -92,10 +94,9 @@ class Store:
         database = getattr(self, "_database", None)
         if database is not None:
             if self.write:
-                try:
+                with contextlib.suppress(sqlite3.Error):  # a full disk: the log keeps what was acknowledged, for the next opening
                     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                except sqlite3.Error:
-                    pass  # a full disk: the log keeps what was acknowledged, and the next opening folds it in
+                    database.execute("PRAGMA journal_mode = DELETE")  # one file, which can be read where nothing can be written
             database.close()
         if self._lock is not None:
             self._lock.release()
@@ -133,13 +134,17 @@ class Store:
     def models(self) -> list[StoredModel]:
         """Return the models in the order in which they were added."""
         rows = self._rows("SELECT id, label, key, source, content, checksum FROM models ORDER BY id")
-        return [StoredModel(row[0], row[1], row[2], json.loads(row[3]), row[4]) for row in
-                (self._checked("models", row) for row in rows)]
+        return [
+            StoredModel(row[0], row[1], row[2], json.loads(row[3]), row[4])
+            for row in (self._checked("models", row) for row in rows)
+        ]
 
     def learners(self) -> list[StoredLearner]:
         """Return the learners in the order in which they were added."""
         rows = self._rows("SELECT id, label, key, source, checksum FROM learners ORDER BY id")
-        return [StoredLearner(row[0], row[1], row[2], json.loads(row[3])) for row in (self._checked("learners", row) for row in rows)]
+        return [
+            StoredLearner(row[0], row[1], row[2], json.loads(row[3])) for row in (self._checked("learners", row) for row in rows)
+        ]
 
     def specs(self) -> list[str]:
         """Return the texts of the study files that were run into this store, oldest first."""
@@ -164,8 +169,10 @@ class Store:
         """Yield finished replications, each verified, by model label, learner label and number; one in memory at a time."""
         keys, horizon = {m.id: m.key for m in self.models()}, self.horizon
         learner_keys = {entry.id: entry.key for entry in self.learners()}
-        order = ("SELECT r.id FROM results r JOIN models m ON m.id = r.model JOIN learners l ON l.id = r.learner "
-                 "WHERE (?1 IS NULL OR r.model = ?1) AND (?2 IS NULL OR r.learner = ?2) ORDER BY m.label, l.label, r.replication")
+        order = (
+            "SELECT r.id FROM results r JOIN models m ON m.id = r.model JOIN learners l ON l.id = r.learner "
+            "WHERE (?1 IS NULL OR r.model = ?1) AND (?2 IS NULL OR r.learner = ?2) ORDER BY m.label, l.label, r.replication"
+        )
         for (number,) in self._rows(order, (model, learner)):
             result = self.result(number)
             if result_key(keys[result.model], learner_keys[result.learner], result.replication, horizon) != result.key:
@@ -174,8 +181,9 @@ class Store:
 
     def result(self, number: int) -> Result:
         """Return one finished replication by its row number."""
-        rows = self._rows("SELECT id, key, model, learner, replication, code, seconds, payload, checksum FROM results WHERE id = ?",
-                          (number,))
+        rows = self._rows(
+            "SELECT id, key, model, learner, replication, code, seconds, payload, checksum FROM results WHERE id = ?", (number,)
+        )
         if not rows:
             raise StoreError(f"the store {self.path}: " + damaged(f"replication row {number} is not there"))
         _, key, model, learner, replication, _, seconds, payload = self._checked("results", rows[0])
@@ -259,7 +267,9 @@ class Store:
         """Keep how far a replication has come, in place of what was kept before."""
         row = (key, epoch, code, payload)
         with speaking(self.path), transaction(self._database):
-            self._database.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)", (*row, checksum("checkpoints", *row)))
+            self._database.execute(
+                "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)", (*row, checksum("checkpoints", *row))
+            )
 
     def checkpoint(self, key: str, code: int) -> tuple[int, bytes] | None:
         """Return (epoch, packed state) of a replication that was interrupted, if the same program wrote it intact."""

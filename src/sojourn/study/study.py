@@ -31,12 +31,31 @@ class Study:
     2
     """
 
-    def __init__(self, name: str, *, models: Sequence[str | dict[str, Any] | CTMDP], learners: Sequence[str | dict[str, Any]],
-                 epochs: int | None = None, time: float | None = None, replications: int = 20, seed: int = 0,
-                 checkpoints: int | Sequence[float] = 200, common_random_numbers: bool = False, start: int | str = 0,
-                 store: str | PathLike[str] | None = None):
-        head = {"name": name, "epochs": epochs, "time": time, "replications": replications, "seed": seed,
-                "checkpoints": checkpoints, "common_random_numbers": common_random_numbers, "start": start}
+    def __init__(
+        self,
+        name: str,
+        *,
+        models: Sequence[str | dict[str, Any] | CTMDP],
+        learners: Sequence[str | dict[str, Any]],
+        epochs: int | None = None,
+        time: float | None = None,
+        replications: int = 20,
+        seed: int = 0,
+        checkpoints: int | Sequence[float] = 200,
+        common_random_numbers: bool = False,
+        start: int | str = 0,
+        store: str | PathLike[str] | None = None,
+    ):
+        head = {
+            "name": name,
+            "epochs": epochs,
+            "time": time,
+            "replications": replications,
+            "seed": seed,
+            "checkpoints": checkpoints,
+            "common_random_numbers": common_random_numbers,
+            "start": start,
+        }
         given = {key: value for key, value in head.items() if value is not None}
         self.spec: Spec = checked_study({"study": given, "models": list(models), "learners": list(learners)})
         self.store_path = Path(store) if store is not None else default_store(self.spec)
@@ -51,9 +70,16 @@ class Study:
         study.tally = Tally()
         return study
 
-    def run(self, workers: int | None = None, executor: Executor | Callable[[], Executor] | None = None, *,
-            progress: bool | Watcher = False, replications: range | None = None, wait: float = 0.0,
-            slice_seconds: float = SLICE_SECONDS) -> Study:
+    def run(
+        self,
+        workers: int | None = None,
+        executor: Executor | Callable[[], Executor] | None = None,
+        *,
+        progress: bool | Watcher = False,
+        replications: range | None = None,
+        wait: float = 0.0,
+        slice_seconds: float = SLICE_SECONDS,
+    ) -> Study:
         """Compute what the store lacks, on all cores unless told otherwise, and return the study.
 
         `executor`: any concurrent.futures.Executor, such as a Dask client's `get_executor()`, or a function that makes one
@@ -99,7 +125,9 @@ class Study:
     def __repr__(self) -> str:
         s = self.spec
         length = f"{s.epochs:,} epochs" if s.epochs else f"time {s.time:g}"
-        return f"<Study {s.name!r}: {len(s.models)} models x {len(s.learners)} learners x {s.replications} replications of {length}>"
+        return (
+            f"<Study {s.name!r}: {len(s.models)} models x {len(s.learners)} learners x {s.replications} replications of {length}>"
+        )
 
 
 def default_store(spec: Spec) -> Path:
@@ -110,6 +138,9 @@ def default_store(spec: Spec) -> Path:
 def status(store: Store) -> dict[str, Any]:
     """Return what a store holds, as plain data."""
     done = store.counts()
-    cells = [{"model": m.label, "learner": e.label, "finished": done.get((m.id, e.id), 0), "asked": store.replications}
-             for m in store.models() for e in store.learners()]
+    cells = [
+        {"model": m.label, "learner": e.label, "finished": done.get((m.id, e.id), 0), "asked": store.replications}
+        for m in store.models()
+        for e in store.learners()
+    ]
     return {"study": store.name, **store.horizon, "finished": sum(done.values()), "missing": missing(store), "cells": cells}

@@ -138,8 +138,17 @@ def _curves(store: Store, model_id: int, learner_id: int, model: str, learner: s
         return None
     count = len(values)
     ranked = sorted(((policy, share / count) for policy, share in shares.items()), key=lambda item: (-item[1], item[0]))
-    return Curves(model, learner, np.mean(epochs, axis=0), np.mean(times, axis=0), np.array(values), np.array(numbers), visits / count,
-                  ranked, episodes / count)
+    return Curves(
+        model,
+        learner,
+        np.mean(epochs, axis=0),
+        np.mean(times, axis=0),
+        np.array(values),
+        np.array(numbers),
+        visits / count,
+        ranked,
+        episodes / count,
+    )
 
 
 def summarize(store: Store, regret: str = "pseudo", band: str = "t") -> Summary:
@@ -151,17 +160,38 @@ def summarize(store: Store, regret: str = "pseudo", band: str = "t") -> Summary:
     for c in curves:
         rows.append(_row(c, bounds[c.model], band))
         debts += _debts(c, models[c.model], bounds[c.model])
-    return Summary(store.name, regret, band, store.horizon, rows, _comparisons(curves, store.horizon["common_random_numbers"]), debts,
-                   bounds, curves, missing(store))
+    return Summary(
+        store.name,
+        regret,
+        band,
+        store.horizon,
+        rows,
+        _comparisons(curves, store.horizon["common_random_numbers"]),
+        debts,
+        bounds,
+        curves,
+        missing(store),
+    )
 
 
 def _row(c: Curves, bounds: Bounds, band: str) -> Row:
     final = c.final
     low, high = mean_band(final, method=band)
     floor = bounds.lower(float(c.epochs[-1]))
-    return Row(c.model, c.learner, len(final), float(final.mean()), float(low), float(high), float(np.median(final)), float(final.min()),
-               float(final.max()), float(final.std(ddof=1)) if len(final) > 1 else float("nan"),
-               float(final.mean()) / floor if floor > 0 else float("nan"), c.episodes)
+    return Row(
+        c.model,
+        c.learner,
+        len(final),
+        float(final.mean()),
+        float(low),
+        float(high),
+        float(np.median(final)),
+        float(final.min()),
+        float(final.max()),
+        float(final.std(ddof=1)) if len(final) > 1 else float("nan"),
+        float(final.mean()) / floor if floor > 0 else float("nan"),
+        c.episodes,
+    )
 
 
 def _comparisons(curves: list[Curves], shared: bool) -> list[Comparison]:
@@ -186,6 +216,16 @@ def _debts(c: Curves, model: Any, bounds: Bounds) -> list[Debt]:
     if bounds.critical is None or bounds.divergence is None or bounds.gaps is None:
         return []
     needed = np.log(max(2.0, float(c.epochs[-1])))
-    return [Debt(c.model, c.learner, model.states[model.pair_state[k]], model.actions[model.pair_action[k]], float(bounds.gaps[k]),
-                 float(bounds.divergence[k]), float(needed / bounds.divergence[k]), float(c.visits[k]))
-            for k in np.flatnonzero(bounds.critical)]
+    return [
+        Debt(
+            c.model,
+            c.learner,
+            model.states[model.pair_state[k]],
+            model.actions[model.pair_action[k]],
+            float(bounds.gaps[k]),
+            float(bounds.divergence[k]),
+            float(needed / bounds.divergence[k]),
+            float(c.visits[k]),
+        )
+        for k in np.flatnonzero(bounds.critical)
+    ]

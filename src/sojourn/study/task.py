@@ -62,19 +62,31 @@ def _word(key: str) -> int:
 class Replication:
     """One run of a learner on a model, from its seed to its horizon, which can be put aside and taken up again."""
 
-    def __init__(self, model: CTMDP, learner: LearnerEntry, replication: int, horizon: dict[str, Any], model_key: str,
-                 holding_times: str | None = None, solution: Solution | None = None):
+    def __init__(
+        self,
+        model: CTMDP,
+        learner: LearnerEntry,
+        replication: int,
+        horizon: dict[str, Any],
+        model_key: str,
+        holding_times: str | None = None,
+        solution: Solution | None = None,
+    ):
         own = seed_address(horizon, model_key, learner.key, replication)
         world = seed_address(horizon, model_key, "0" * 16, replication) if horizon["common_random_numbers"] else own
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said once, when the study was read
-            self.walk = Walk(model, learner.make(model, own), start=horizon["start"], seed=world, holding_times=holding_times,
-                             solution=solution)
+            self.walk = Walk(
+                model, learner.make(model, own), start=horizon["start"], seed=world, holding_times=holding_times, solution=solution
+            )
         self.timed = horizon["epochs"] is None
         self.end = horizon["time"] if self.timed else horizon["epochs"]
         points = horizon["checkpoints"]
-        self.stops: list[float] = (time_checkpoints(points, self.end, float(self.walk.world.mean.min())) if self.timed
-                                   else epoch_checkpoints(points, self.end)).tolist()
+        self.stops: list[float] = (
+            time_checkpoints(points, self.end, float(self.walk.world.mean.min()))
+            if self.timed
+            else epoch_checkpoints(points, self.end)
+        ).tolist()
         self.points: list[tuple[float, ...]] = []
 
     @property
@@ -165,6 +177,7 @@ def work(batch: Batch) -> Outcome:
         if state is not None:
             replication.restore(state)
         before, share = replication.walk.epoch, replication.share
+        replication.step()  # at least one, or a short slice would never come to an end
         while not replication.done and (time.perf_counter() < end or not replication.can_pause):
             replication.step()
         outcome.decisions += replication.walk.epoch - before

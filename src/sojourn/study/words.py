@@ -37,16 +37,38 @@ def p_value(p: float) -> str:
 
 def final_rows(summary: Summary) -> list[tuple[str, ...]]:
     """Return the final table as text cells, in the order of FINAL_HEAD."""
-    return [(r.model, r.learner, str(r.replications), number(r.mean), f"{number(r.low)} to {number(r.high)}", number(r.median),
-             number(r.worst), number(r.ratio)) for r in summary.rows]
+    return [
+        (
+            r.model,
+            r.learner,
+            str(r.replications),
+            number(r.mean),
+            f"{number(r.low)} to {number(r.high)}",
+            number(r.median),
+            number(r.worst),
+            number(r.ratio),
+        )
+        for r in summary.rows
+    ]
 
 
 COMPARISON_HEAD = ("model", "learners", "difference", "95 % interval", "effect g", "P(first lower)", "p (Holm)", "verdict")
 
 
 def comparison_rows(summary: Summary) -> list[tuple[str, ...]]:
-    return [(c.model, f"{c.first} - {c.second}", number(c.difference), f"{number(c.low)} to {number(c.high)}", number(c.effect),
-             f"{c.lower_share:.2f}", p_value(c.p_holm), c.verdict) for c in summary.comparisons]
+    return [
+        (
+            c.model,
+            f"{c.first} vs {c.second}",
+            number(c.difference),
+            f"{number(c.low)} to {number(c.high)}",
+            number(c.effect),
+            f"{c.lower_share:.2f}",
+            p_value(c.p_holm),
+            c.verdict,
+        )
+        for c in summary.comparisons
+    ]
 
 
 DEBT_HEAD = ("model", "learner", "state", "action", "gap", "K", "log N / K", "mean visits", "visits / (log N / K)")
@@ -61,8 +83,20 @@ def debt_rows(summary: Summary, most: int = 40) -> list[tuple[str, ...]]:
         seen[d.model, d.learner] += 1
         if seen[d.model, d.learner] <= max(1, most // max(1, len(order))):
             kept.append(d)
-    return [(d.model, d.learner, d.state, d.action, number(d.gap), number(d.divergence), number(d.needed), number(d.visits),
-             number(d.paid)) for d in kept]
+    return [
+        (
+            d.model,
+            d.learner,
+            d.state,
+            d.action,
+            number(d.gap),
+            number(d.divergence),
+            number(d.needed),
+            number(d.visits),
+            number(d.paid),
+        )
+        for d in kept
+    ]
 
 
 def horizon_words(horizon: dict[str, object]) -> str:
@@ -79,8 +113,11 @@ def summary_text(summary: Summary) -> str:
         parts.append(f"{summary.missing} replications are still missing")
     parts += ["", columns(FINAL_HEAD, final_rows(summary))]
     if summary.comparisons:
-        parts += ["", f"comparisons ({summary.comparisons[0].test}-test, Holm over {len(summary.comparisons)})",
-                  columns(COMPARISON_HEAD, comparison_rows(summary))]
+        parts += [
+            "",
+            f"comparisons ({summary.comparisons[0].test}-test, Holm over {len(summary.comparisons)})",
+            columns(COMPARISON_HEAD, comparison_rows(summary)),
+        ]
     for label, bounds in summary.bounds.items():
         if bounds.reason:
             parts += ["", f"{label}: no lower bound: {bounds.reason}"]
@@ -98,7 +135,9 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     table = [tuple(head), *rows]
     widths = [max(len(row[i]) for row in table) for i in range(len(head))]
     right = [all(row[i][:1] in "-0123456789<∞" for row in rows) for i in range(len(head))]
-    return "\n".join("  ".join(cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(row, widths, right)).rstrip() for row in table)
+    return "\n".join(
+        "  ".join(cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(row, widths, right)).rstrip() for row in table
+    )
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -109,18 +148,33 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     |---|---|
     | x\\|y | 1 |
     """
+
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
     return "\n".join([line(head), "|" + "---|" * len(head), *map(line, rows)])
 
 
-_LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-          "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "∞": r"$\infty$", "<": r"$<$", ">": r"$>$"}
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "∞": r"$\infty$",
+    "<": r"$<$",
+    ">": r"$>$",
+}
 
 
 def latex(summary: Summary) -> str:
     """Return the final table as a LaTeX tabular (booktabs)."""
+
     def cell(text: str) -> str:
         return "".join(_LATEX.get(char, char) for char in text)
 
