@@ -6,6 +6,7 @@ import pytest
 from sojourn.errors import AssumptionError, ModelError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.evaluate import evaluate
+from sojourn.solving.solve import solve
 
 
 def queue(servers=1, room=5, arrival=0.8, service=1.0):
@@ -21,6 +22,12 @@ def queue(servers=1, room=5, arrival=0.8, service=1.0):
         if down:
             transition[x, 0, x - 1] = down / (up + down)
     return CTMDP.from_arrays(transition, rate, running=running)
+
+
+def halves(e):
+    """{0, 1} paying 1 a visit and {2, 3} paying 3; from the first to the second with probability e, back with 2e."""
+    return CTMDP.from_arrays([[[0, 1, 0, 0]], [[1 - e, 0, e, 0]], [[0, 2 * e, 0, 1 - 2 * e]], [[0, 0, 1, 0]]], np.ones((4, 1)),
+                             [[1.0], [1.0], [3.0], [3.0]])
 
 
 def test_time_in_an_mm1k_queue_is_geometric_and_its_gain_is_the_throughput():
@@ -86,9 +93,12 @@ def test_probability_on_an_inadmissible_action_is_refused():
 
 
 def test_a_chain_that_hardly_leaves_its_halves_keeps_its_digits():
-    e = 1e-9  # two halves that exchange once in 1e9 jumps; by symmetry each has half of the visits
-    model = CTMDP.from_arrays([[[0, 1, 0, 0]], [[1 - e, 0, e, 0]], [[0, e, 0, 1 - e]], [[0, 0, 1, 0]]], np.ones((4, 1)),
-                              [[1.0], [1.0], [3.0], [3.0]])
-    value = evaluate(model, [0] * 4)
-    assert value.gain == pytest.approx(2.0, abs=1e-6)
-    np.testing.assert_allclose(value.stationary, 0.25, atol=1e-6)
+    value = evaluate(halves(1e-12), [0] * 4)  # two halves that exchange once in 1e12 jumps: 2/3 and 1/3 of all visits
+    assert value.gain == pytest.approx((2 * 1 + 1 * 3) / 3, abs=1e-11)
+    np.testing.assert_allclose(value.stationary, [1 / 3, 1 / 3, 1 / 6, 1 / 6], atol=1e-11)
+    assert solve(halves(1e-12)).gain == pytest.approx(5 / 3, abs=1e-11)
+
+
+def test_a_chain_whose_halves_look_cut_off_is_refused_with_the_probability():
+    with pytest.raises(ModelError, match="least probability is 1e-30"):
+        evaluate(halves(1e-30), [0] * 4)

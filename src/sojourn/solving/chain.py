@@ -87,6 +87,7 @@ class Factors:
         from scipy.sparse import csc_matrix, identity
 
         keep = np.flatnonzero(np.arange(chain.n_states) != reference)
+        self.chain = chain
         self.keep, self.size, self._dense = keep, len(keep), None
         self._lu: Any = None
         if not self.size:
@@ -98,15 +99,27 @@ class Factors:
 
             system = csc_matrix(identity(self.size, format="csr") - chain.matrix[keep][:, keep])
             # a diagonally dominant M-matrix: pivots on the diagonal are stable and keep the fill of the ordering
-            self._lu = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+            try:
+                self._lu = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+            except RuntimeError:
+                raise _singular(chain) from None
 
     def solve(self, right: np.ndarray, transposed: bool = False) -> np.ndarray:
         """Solve (I - P) x = right (or its transpose) over the states kept."""
         if not self.size:
             return right
         if self._dense is not None:
-            return np.linalg.solve(self._dense.T if transposed else self._dense, right)
+            try:
+                return np.linalg.solve(self._dense.T if transposed else self._dense, right)
+            except np.linalg.LinAlgError:
+                raise _singular(self.chain) from None
         return self._lu.solve(right, "T" if transposed else "N")
+
+
+def _singular(chain: Chain) -> ModelError:
+    return ModelError(
+        f"the evaluation equations are singular in floats: the least probability is {chain.matrix.data.min():g}, so small that "
+        "parts of the model look cut off from each other. Leave such jumps out, or give them a probability above 1e-14.")
 
 
 def gain_and_bias(chain: Chain, recurrent: np.ndarray, often: int = -1) -> tuple[float, np.ndarray, np.ndarray]:
@@ -114,20 +127,37 @@ def gain_and_bias(chain: Chain, recurrent: np.ndarray, often: int = -1) -> tuple
 
     `often` may name a state that is believed to be visited often: it saves a second factorization.
     """
-    reference = often if often in recurrent else int(recurrent[0])
+    small = chain.n_states <= DENSE
+    law = _exact_law(chain, recurrent) if small else np.zeros(chain.n_states)
+    reference = int(np.argmax(law)) if small else often if often in recurrent else int(recurrent[0])
     factors = Factors(chain, reference)
-    law = _stationary(chain, factors, reference)
-    best = int(np.argmax(law))
-    if law[reference] < 0.1 * law[best]:  # hitting times of a rare state are long and would cost digits
-        reference = best
-        factors = Factors(chain, reference)
+    if not small:
         law = _stationary(chain, factors, reference)
-    gain, bias = 0.0, np.zeros(chain.n_states)
+        if law[reference] < 0.1 * law.max():  # hitting times of a rare state are long and would cost digits
+            reference = int(np.argmax(law))
+            factors = Factors(chain, reference)
+            law = _stationary(chain, factors, reference)
+    gain, bias = float(law @ chain.reward / (law @ chain.holding)), np.zeros(chain.n_states)
     for _ in range(3):  # the first pass solves, the others take the rounding errors out
         rest = chain.reward - gain * chain.holding + differences(chain.matrix, bias)
         step, change = hitting_correction(chain, factors, reference, rest)
-        gain, bias = gain + step, bias + change
+        gain, bias = gain + (0.0 if small else step), bias + change
     return gain, bias - bias[0], law
+
+
+def _exact_law(chain: Chain, recurrent: np.ndarray) -> np.ndarray:
+    """Return the stationary law by elimination without a subtraction (Grassmann, Taksar, Heyman): every entry keeps its digits."""
+    p = chain.matrix[recurrent][:, recurrent].toarray()
+    n = len(recurrent)
+    for k in range(n - 1, 0, -1):
+        p[:k, k] /= p[k, :k].sum()
+        p[:k, :k] += np.outer(p[:k, k], p[k, :k])
+    visits = np.ones(n)
+    for k in range(1, n):
+        visits[k] = visits[:k] @ p[:k, k]
+    law = np.zeros(chain.n_states)
+    law[recurrent] = visits / visits.sum()
+    return law
 
 
 def _stationary(chain: Chain, factors: Factors, reference: int) -> np.ndarray:
