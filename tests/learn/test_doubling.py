@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from sojourn.errors import ParameterError
 from sojourn.learn.ct_ucrl import CTUCRL
 from sojourn.learn.doubling import Doubling, DoublingCTUCRL, phase_ends
 from sojourn.learn.learner import History, Plan, begin_episode
+from sojourn.learn.unknown_bounds import UnknownRatesCTUCRL
 from sojourn.zoo.catalogue import make
 
 
@@ -73,6 +75,7 @@ def test_any_learner_can_be_doubled():
     assert [inner.rows for inner in made] == [2, 2, 12, 15]
 
 
-def test_something_else_than_knowledge_is_refused():
-    with pytest.raises(ValueError, match="must be a Knowledge"):
-        DoublingCTUCRL("three-state")
+@pytest.mark.parametrize("kind", [CTUCRL, DoublingCTUCRL, UnknownRatesCTUCRL])
+def test_a_learner_is_not_given_the_model_itself(kind):
+    with pytest.raises(ParameterError, match=r"knowledge is <CTMDP.*model.knowledge"):
+        kind(make("three-state"))

@@ -19,7 +19,7 @@ def keeps_reference(holding_time: float, visit: int, scale: float) -> bool:
 def keeps(holding_time: float, visit: int, scale: float) -> bool:
     if holding_time * holding_time * scale <= 1.999999 * visit:
         return True
-    return holding_time <= np.sqrt(2.0 * visit / scale)
+    return scale == 0.0 or holding_time <= np.sqrt(2.0 * visit / scale)
 
 
 def find_slot_reference(pair, next_state, head, slot_state, slot_next, slot_count, used) -> int:

@@ -6,7 +6,9 @@ from typing import Any
 _HOME = {
     "Plan": "learner", "History": "learner", "Learner": "learner", "Episode": "learner", "Counts": "counts",
     "PlausibleSet": "plausible", "plausible_set": "plausible", "extended_value_iteration": "optimism",
-    "CTUCRL": "ct_ucrl", "DoublingCTUCRL": "doubling", "LEARNERS": "catalogue",
+    "fast_extended_value_iteration": "optimism", "Optimistic": "optimism",
+    "CTUCRL": "ct_ucrl", "Doubling": "doubling", "DoublingCTUCRL": "doubling", "UnknownRatesCTUCRL": "unknown_bounds",
+    "LEARNERS": "catalogue",
 }
 __all__ = sorted(_HOME)
 

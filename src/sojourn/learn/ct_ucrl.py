@@ -34,7 +34,7 @@ class CTUCRL:
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
                  reward_range: tuple[float, float] | None = None, stop: str = "printed", planning: str = "printed",
                  unknown_rewards: bool = False, seed: int = 0):
-        self.knowledge = knowledge
+        self.knowledge = checked_knowledge(knowledge)
         self.delta = confidence(delta, horizon)
         self.radius_scale = positive("radius_scale", radius_scale)
         self.stop = one_of("stop", stop, ("printed", "gain"))
@@ -120,6 +120,13 @@ def restored_plausible(state: dict[str, Any]) -> PlausibleSet:
     arrays = {name: np.array(state[name]) for name in PlausibleSet.__dataclass_fields__
               if name not in ("empty_intervals", "supports_known")}
     return PlausibleSet(**arrays, empty_intervals=int(state["empty_intervals"]), supports_known=bool(state["supports_known"]))
+
+
+def checked_knowledge(knowledge: Any) -> Knowledge:
+    """Return `knowledge`, or say what it must be."""
+    if not isinstance(knowledge, Knowledge):
+        raise ParameterError(f"knowledge is {knowledge!r}; it must be a Knowledge, as from model.knowledge(rate_bounds=(lo, hi)).")
+    return knowledge
 
 
 def confidence(delta: float | None, horizon: float | None) -> float:

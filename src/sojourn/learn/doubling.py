@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.errors import ParameterError
 from sojourn.learn.counts import Counts
-from sojourn.learn.ct_ucrl import CTUCRL
+from sojourn.learn.ct_ucrl import CTUCRL, checked_knowledge
 from sojourn.learn.learner import NO_LIMIT, Episode, History, Plan
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
@@ -102,8 +101,7 @@ class DoublingCTUCRL(Doubling):
 
     def __init__(self, knowledge: Knowledge, radius_scale: float = 1.0, reward_range: tuple[float, float] | None = None,
                  stop: str = "printed", planning: str = "printed", unknown_rewards: bool = False, seed: int = 0):
-        if not isinstance(knowledge, Knowledge):
-            raise ParameterError(f"knowledge is {knowledge!r}; it must be a Knowledge, as from model.knowledge().")
+        checked_knowledge(knowledge)
 
         def make(delta: float) -> CTUCRL:
             return CTUCRL(knowledge, delta, radius_scale=radius_scale, reward_range=reward_range, stop=stop,

@@ -13,7 +13,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.learn.counts import Counts
-from sojourn.learn.ct_ucrl import CTUCRL, number
+from sojourn.learn.ct_ucrl import CTUCRL, checked_knowledge, number
 from sojourn.learn.learner import Episode, History, Plan
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
@@ -32,7 +32,7 @@ class UnknownRatesCTUCRL:
                  exploration: int | None = None, margin: float = 2.0, radius_scale: float = 1.0,
                  reward_range: tuple[float, float] | None = None, stop: str = "printed", planning: str = "printed",
                  unknown_rewards: bool = False, seed: int = 0):
-        self.knowledge = knowledge
+        self.knowledge = checked_knowledge(knowledge)
         self.exploration = 50 * knowledge.n_pairs if exploration is None else exploration
         if not (isinstance(self.exploration, (int, np.integer)) and self.exploration >= 1):
             raise ParameterError(f"exploration is {exploration!r}; it must be a whole number of epochs, at least 1.")
