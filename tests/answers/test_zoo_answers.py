@@ -371,6 +371,13 @@ def test_river_swim_without_a_leak_is_the_golden_one(golden, golden_model):
     assert gain("river-swim", leak=0) == pytest.approx(golden("riverswim_unichain")["rho"], rel=1e-11)
 
 
+def test_river_swim_with_a_leak_is_carried_up_now_and_then():
+    model = make("river-swim", leak=0.2)
+    k = model.pair("3", "left")
+    assert model.rate[k] == 2.0
+    np.testing.assert_allclose(model.matrix[k].toarray()[0], [0, 0, 0.8, 0, 0.2, 0], atol=1e-15)
+
+
 def test_river_swim_is_swum_to_the_right():
     assert set(policy("river-swim", length=12).values()) == {"right"}
 

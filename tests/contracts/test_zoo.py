@@ -67,6 +67,14 @@ def test_assumptions_are_as_documented(name, model_of):
     assert {key: getattr(verdicts, key).holds for key in ASSUMPTION_WORDS} == dict(family(name).assumptions)
 
 
+@every_family
+def test_nothing_happens_without_a_change_of_state(name, model_of):
+    """Null events would only slow the clock down; river-swim and the random families stay where they are on purpose."""
+    model = model_of(name)
+    start = np.repeat(model.pair_state, np.diff(model.row_start))
+    assert name in ("river-swim", "random", "random-ties") or (start != model.next_state).all()
+
+
 @pytest.mark.parametrize("name, parameters, irreducible", [
     ("admission", {"urgent_rate": 0}, False), ("routing", {"dedicated_rate": 0.1}, True), ("tandem", {"slow_rate": 0}, False),
     ("server-switching", {"leak": 0}, False), ("maintenance", {"wear_in_service": 0}, False),
@@ -176,6 +184,10 @@ def test_unknown_parameters_are_named_with_a_guess(name):
     ("routing", {"service_rates": [1.0]}, "they must agree"),
     ("routing", {"capacity": 1400, "service_rates": [1, 1, 1], "costs": [1, 1, 1]}, "at most 2,000,000"),
     ("priority", {"costs": [1.0]}, "they must agree"),
+    ("market-making", {"offsets": [0.5, 1.0, 0.5]}, "offsets[2] is 0.5, as offsets[0] is"),
+    ("service-rate", {"speeds": [1.0, 1.0], "speed_costs": [0, 1]}, "speeds[1] is 1, as speeds[0] is"),
+    ("customer-selection", {"servers": 100_000, "classes": 12}, "gives 409,604,096 pairs (state, action)"),
+    ("random", {"states": 1_000_000, "branching": 1000}, "transitions; the zoo builds at most 40,000,000"),
     ("random", {"states": 3, "branching": 4}, "branching is 4 and states is 3"),
     ("random", {"rate_min": 5, "rate_max": 1}, "rate_min is 5 and rate_max is 1"),
     ("random-ties", {"tied": 5, "actions": 4}, "tied is 5 and actions is 4"),

@@ -77,7 +77,8 @@ def _policy(ax: Any, model: Any, at: np.ndarray, policy: np.ndarray, used: list[
         spot = _middle(image == k)
         if spot is not None:
             x, y = extent[0] + 0.5 + spot[1], extent[2] + 0.5 + spot[0]
-            ax.text(x, y, fill(model.actions[used[k]], 11), ha="center", va="center", fontsize=10.5, fontweight="bold",
+            words = fill(model.actions[used[k]], 11, break_on_hyphens=False)
+            ax.text(x, y, words, ha="center", va="center", fontsize=10.5, fontweight="bold",
                     color=text_on(colors[k]), linespacing=1.1)
 
 

@@ -25,7 +25,7 @@ def build(servers: int, classes: int, arrival_rates: tuple[float, ...] | None, r
     for name, values in (("arrival_rates", arrivals), ("rewards", prices)):
         if len(values) != classes:
             raise ParameterError(f"{name} has {len(values)} entries and classes is {classes}; give one entry per class.")
-    limit_states((servers + 1) * 2 ** max(0, classes - 3), servers=servers, classes=classes)
+    limit_states(servers + 1, (servers + 1) * 2.0**classes, servers=servers, classes=classes)
     model = Assembly(servers + 1)
     model.add("admit none", [0], [(1, servers * service_rate)])
     free = np.arange(1, servers + 1)

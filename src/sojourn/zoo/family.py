@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import fill
@@ -14,6 +13,8 @@ from sojourn.errors import ParameterError, unknown_name
 from sojourn.model.ctmdp import CTMDP
 
 MAX_STATES = 2_000_000
+MAX_PAIRS = 10_000_000
+MAX_JUMPS = 40_000_000
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,7 @@ class Parameter:
         whole = isinstance(entry, (int, np.integer))
         if self.kind == "count" and not (whole or float(entry).is_integer()):
             self._refuse(entry, where)
-        if not whole and not math.isfinite(entry):
-            self._refuse(entry, where)
-        if not self.low <= entry <= self.high or (self.open_low and entry == self.low):
+        if not self.low <= entry <= self.high or (self.open_low and entry == self.low):  # NaN fails too
             self._refuse(entry, where)
         return int(entry) if self.kind == "count" else float(entry)
 
@@ -211,11 +210,21 @@ def _paragraphs(family: Family) -> Iterator[str]:
     yield f"Gymnasium: gymnasium.make({family.gym_id!r})"
 
 
-def limit_states(n_states: float, **named: Any) -> None:
-    """Raise where the parameters ask for more states than the zoo builds."""
-    if n_states > MAX_STATES:
-        shown = ", ".join(f"{k}={v}" for k, v in named.items())
-        raise ParameterError(f"{shown} gives {n_states:,.0f} states; the zoo builds at most {MAX_STATES:,}. Lower one of them.")
+def limit_states(n_states: float, n_pairs: float = 0, n_jumps: float = 0, **named: Any) -> None:
+    """Raise where the parameters ask for more states, pairs (state, action) or transitions than the zoo builds."""
+    limits = ((n_states, MAX_STATES, "states"), (n_pairs, MAX_PAIRS, "pairs (state, action)"), (n_jumps, MAX_JUMPS, "transitions"))
+    for asked, limit, what in limits:
+        if asked > limit:
+            shown = ", ".join(f"{k}={v}" for k, v in named.items())
+            raise ParameterError(f"{shown} gives {asked:,.0f} {what}; the zoo builds at most {limit:,}. Lower one of them.")
+
+
+def all_different(name: str, values: Sequence[float]) -> None:
+    """Raise where two entries are the same to six digits, as labels show them."""
+    shown = [f"{value:g}" for value in values]
+    for i, text in enumerate(shown):
+        if text in shown[:i]:
+            raise ParameterError(f"{name}[{i}] is {text}, as {name}[{shown.index(text)}] is; the entries must differ. Remove one.")
 
 
 def same_length(**lists: Sequence[Any]) -> None:

@@ -33,7 +33,7 @@ def check_sizes(states: int, actions: int, branching: int) -> None:
     """Raise where the branching exceeds the states or the model would be too large."""
     if branching > states:
         raise ParameterError(f"branching is {branching} and states is {states}; branching must be an integer from 1 to {states}.")
-    limit_states(states * actions * branching / 8, states=states, actions=actions, branching=branching)
+    limit_states(states, states * actions, states * actions * branching, states=states, actions=actions, branching=branching)
 
 
 def build(states: int, actions: int, branching: int, seed: int, rate_min: float, rate_max: float, reward_max: float) -> CTMDP:

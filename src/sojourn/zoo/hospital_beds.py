@@ -1,4 +1,4 @@
-"""Hospital beds: which planned patients to admit while emergencies must find a bed (Kolesar 1970; the stochastic knapsack)."""
+"""Hospital beds: which planned patients to admit while emergencies must find a bed (a stochastic knapsack)."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ FAMILY = Family(
     "free and diverted, at diversion_cost, when none is. Planned patients are admitted or postponed; a share "
     "`pressing` of them cannot be postponed. Each admission of a planned patient earns planned_reward. The "
     "kinds stay for different times, so the state has two dimensions: a stochastic knapsack.",
-    source="P. Kolesar (1970), A Markovian model for hospital admission scheduling, Management Science 16(6), "
-    "B384-B396; K. W. Ross and D. H. K. Tsang (1989), The stochastic knapsack problem, IEEE Trans. "
-    "Communications 37(7), 740-747",
+    source="J. E. Helm, S. AhmadBeygi and M. P. Van Oyen (2011), Design and analysis of hospital admission control "
+    "for operational effectiveness, Production and Operations Management 20(3), 359-374; K. W. Ross and D. "
+    "H. K. Tsang (1989), The stochastic knapsack problem, IEEE Trans. Communications 37(7), 740-747",
     parameters=(
         count("beds", 7, "beds", "number of beds", 1, 1900),
         rate("emergency_rate", 1.0, "arriving emergencies"),

@@ -11,7 +11,7 @@ from sojourn.zoo.family import Family, amount, count, limit_states, rate
 
 def build(machines: int, crews: int, failure_rate: float, repair_rate: float, downtime_cost: float, crew_cost: float) -> CTMDP:
     """Return the model; state f means f machines are down."""
-    limit_states((machines + 1) * crews / 8, machines=machines, crews=crews)
+    limit_states(machines + 1, (machines + 1) * crews, machines=machines, crews=crews)
     model = Assembly(machines + 1)
     down = np.arange(machines + 1)
     for on_duty in range(1, crews + 1):

@@ -19,13 +19,14 @@ import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
 from sojourn.zoo.assembly import Assembly
-from sojourn.zoo.family import Family, Parameter, amount, count, limit_states, rate
+from sojourn.zoo.family import Family, Parameter, all_different, amount, count, limit_states, rate
 
 
 def build(max_inventory: int, order_rate: float, decay: float, offsets: tuple[float, ...], risk_cost: float) -> CTMDP:
     """Return the model; the state is the inventory from -max_inventory to max_inventory."""
     size = 2 * max_inventory + 1
-    limit_states(size * len(offsets) ** 2 / 8, max_inventory=max_inventory, offsets=len(offsets))
+    limit_states(size, size * len(offsets) ** 2, max_inventory=max_inventory, offsets=len(offsets))
+    all_different("offsets", offsets)
     model = Assembly(size)
     q = np.arange(size)
     held = q - max_inventory

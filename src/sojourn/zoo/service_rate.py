@@ -6,13 +6,14 @@ import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
 from sojourn.zoo.assembly import Assembly
-from sojourn.zoo.family import Family, Parameter, amount, count, limit_states, rate, same_length
+from sojourn.zoo.family import Family, Parameter, all_different, amount, count, limit_states, rate, same_length
 
 
 def build(capacity: int, arrival_rate: float, speeds: tuple[float, ...], speed_costs: tuple[float, ...], waiting_cost: float,
           loss_cost: float) -> CTMDP:
     """Return the model; state n means n customers in the system."""
     same_length(speeds=speeds, speed_costs=speed_costs)
+    all_different("speeds", speeds)
     limit_states(capacity + 1, capacity=capacity)
     model = Assembly(capacity + 1)
     model.add("idle", [0], [(1, arrival_rate)])
