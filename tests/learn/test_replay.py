@@ -73,11 +73,12 @@ def test_a_session_replays_the_golden_run(golden, golden_model, name):
     session = Session(make(name, replay, model.knowledge()), replay["initial_state"])
     episodes = replay["episodes"]
     starts = [episode.get("phase_start", 0) + episode["t_k"] for episode in episodes]
-    for epoch, (state, action, tau, after) in enumerate(replay["trajectory"], start=1):
+    for epoch, (state, action, _, after) in enumerate(replay["trajectory"], start=1):
         assert (session.state, session.action) == (state, action)
         now = session.episode
         assert now.start_epoch == max(start for start in starts if start <= epoch)
         assert now.index == starts.index(now.start_epoch) + 1
-        assert now.policy.tolist() == episodes[now.index - 1]["policy"]
-        np.testing.assert_allclose(now.rate_interval, np.array(episodes[now.index - 1]["rate_interval"])[..., :2], rtol=0, atol=1e-12)
+        expected = episodes[now.index - 1]
+        assert now.policy.tolist() == expected["policy"]
+        np.testing.assert_allclose(now.rate_interval, np.array(expected["rate_interval"])[..., :2], rtol=0, atol=1e-12)
         session.report(replay["draws"][epoch - 1][0] / float(Fraction(replay["model"]["rates"][state][action])), after)
