@@ -118,12 +118,10 @@ def growth_figure(summary: Summary, model: str) -> Any:
 
 
 def _upper_bounds(summary: Summary, model: str, shown: list[Curves]) -> Iterator[tuple[np.ndarray, str, str]]:
-    """Yield the proved bounds for CT-UCRL with delta = 1/N, as printed and unit-consistent, where they exist."""
-    bounds, epochs = summary.bounds[model], np.maximum(shown[0].epochs, 2.0)
-    if bounds.upper is not None:
-        yield np.array([bounds.upper(n) for n in epochs]), "upper bound for CT-UCRL, as printed", "#444444"
-    if bounds.upper_consistent is not None:
-        yield np.array([bounds.upper_consistent(n) for n in epochs]), "upper bound, unit-consistent", "#999999"
+    """Yield the proved bounds of the learners that are there."""
+    epochs = np.maximum(shown[0].epochs, 2.0)
+    for (words, bound), color in zip(summary.bounds[model].upper.items(), ("#333333", "#777777", "#AAAAAA")):
+        yield np.array([bound(float(n)) for n in epochs]), words, color
 
 
 def _top(axes: Any, summary: Summary, model: str, divide_by_log: bool = False) -> None:

@@ -80,7 +80,7 @@ class LearnerEntry:
     @property
     def settings(self) -> set[str]:
         """The names of the parameters that its constructor takes."""
-        return set(inspect.signature(self.kind).parameters) - {"knowledge", "seed", "self"}
+        return set(inspect.signature(self.kind).parameters) - {"knowledge", "seed", "self", "model"}
 
     def make(self, model: CTMDP, seed: Any) -> Any:
         """Return a new learner for `model`, its randomness addressed by `seed`."""
@@ -88,6 +88,8 @@ class LearnerEntry:
         given = dict(self.parameters)
         if "seed" in inspect.signature(kind).parameters or not self.home:
             given["seed"] = seed
+        if self.name == "oracle":
+            given["model"] = model
         return kind(knowledge, **given)
 
     def problems(self) -> list[str]:
