@@ -5,7 +5,7 @@
     python benchmarks/learners.py slope results.jsonl            (default on small instances, 10^5 to 10^7)
     python benchmarks/learners.py riverswim                      (discrete-time RiverSwim, N = 10^4, 100 replications)
 
-`run` appends one line per (instance, learner, supports) and passes over those already there, so it can be stopped and taken up again.
+`run` appends one line per (instance, learner, supports) and passes over those already there: it can be stopped and taken up again.
 Replication i has learner seed i and world seed 10^6 + i.  The fresh instances are `fresh(seed)`, seeds 7001 to 7016: first drawn on
 2026-11-15 at 22:09 UTC, after the last change to any setting of a learner.
 """
@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,8 @@ def instance(name: str) -> CTMDP:
 
 def names(which: str) -> list[str]:
     """Return the instances of `which`: fresh, golden, zoo, all, small (at most 20 states), or names separated by commas."""
-    groups = {"fresh": [f"fresh-{seed}" for seed in FRESH], "golden": [f"golden:{name}" for name in GOLDEN_NAMES], "zoo": families()}
+    groups = {"fresh": [f"fresh-{seed}" for seed in FRESH], "golden": [f"golden:{name}" for name in GOLDEN_NAMES],
+              "zoo": families()}
     if which in groups:
         return groups[which]
     every = [*groups["golden"], *groups["fresh"], *groups["zoo"]]
@@ -110,11 +112,12 @@ def regrets(task: tuple[str, str, bool, int, int, int]) -> tuple[list[list[float
 def measured(pool: ProcessPoolExecutor, name: str, label: str, supports: bool, epochs: int, replications: int) -> dict[str, Any]:
     """Return one row of the table."""
     cut = np.linspace(0, replications, 3).astype(int)
-    parts = list(pool.map(regrets, [(name, label, supports, epochs, int(a), int(b)) for a, b in zip(cut, cut[1:], strict=False)]))
+    parts = list(pool.map(regrets, [(name, label, supports, epochs, int(a), int(b)) for a, b in pairwise(cut)]))
     model = instance(name)
     return {"instance": name, "learner": label, "supports": supports, "epochs": epochs, "replications": replications,
             "states": model.n_states, "pairs": model.n_pairs, "constant": float(difficulty(model).lower_bound_constant),
-            "regret": [r for part, _ in parts for r in part], "decisions_per_second": epochs * replications / sum(s for _, s in parts)}
+            "regret": [r for part, _ in parts for r in part],
+            "decisions_per_second": epochs * replications / sum(s for _, s in parts)}
 
 
 def run(path: Path, instances: Iterable[str], labels: list[str], supports: list[bool], epochs: int, replications: int) -> None:
@@ -158,8 +161,8 @@ def table(path: Path) -> None:
     print()
     for (label, known), ratios in groups.items():
         mean, worst = np.array([r.mean() for r in ratios]), np.array([r.max() for r in ratios])
-        print(f"{label}, supports {'known' if known else 'unknown'}: {len(mean)} instances, mean <= 0.8 on {(mean <= 0.8).mean():.0%}, "
-              f"<= 1.0 on {(mean <= 1).mean():.0%}, largest mean {mean.max():.2f}, worst run {worst.max():.2f} "
+        print(f"{label}, supports {'known' if known else 'unknown'}: {len(mean)} instances, "
+              f"mean <= 0.8 on {(mean <= 0.8).mean():.0%}, <= 1.0 on {(mean <= 1).mean():.0%}, largest mean {mean.max():.2f}, worst run {worst.max():.2f} "
               f"(runs above 5: {sum(int((r > 5).sum()) for r in ratios)} of {sum(map(len, ratios))})")
 
 
@@ -202,7 +205,8 @@ def riverswim(replications: int = 100, epochs: int = 10_000) -> None:
                     final.append(float(run.pseudo_regret[-1]))
             x = np.array(final)
             half = 1.96 * x.std(ddof=1) / math.sqrt(len(x))
-            print(f"| {label} | {'known' if known else 'unknown'} | {x.mean():.1f} | {x.mean() - half:.1f} to {x.mean() + half:.1f} | "
+            print(f"| {label} | {'known' if known else 'unknown'} | {x.mean():.1f} | "
+                  f"{x.mean() - half:.1f} to {x.mean() + half:.1f} | "
                   f"{np.median(x):.1f} | {x.max():.1f} | {epochs * replications / seconds:.2g} |", flush=True)
 
 

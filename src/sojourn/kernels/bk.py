@@ -46,7 +46,7 @@ def upper_worth(p, value, here, rate, reward, running, gain, rate_min, rate_max,
 @kernel
 def upper_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, rate_min, rate_max,
                  log_epoch):
-    """Return the pair with the largest U in each state, ties to the lowest action; one never tried may be worth anything possible."""
+    """Return the pair with the largest U in each state, ties to the lowest action; one never tried may be worth all."""
     n_states = len(pair_start) - 1
     chosen = np.zeros(n_states, dtype=np.int64)
     value = np.empty(len(next_state))

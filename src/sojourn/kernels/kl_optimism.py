@@ -268,8 +268,8 @@ def kl_optimism(u, tolerance, max_steps, pair_start, row_start, next_state, prob
     low, high = -np.inf, np.inf
     pair = np.zeros(len(u), dtype=np.int64)
     for step in range(max_steps):
-        u_next, pair, rate, rows = kl_bellman(u, pair_start, row_start, next_state, probability, radius, rate_low, rate_high, reward,
-                                              running, top_rate)
+        u_next, pair, rate, rows = kl_bellman(u, pair_start, row_start, next_state, probability, radius, rate_low, rate_high,
+                                              reward, running, top_rate)
         low = (u_next - u).min()
         high = (u_next - u).max()
         if high - low < tolerance:

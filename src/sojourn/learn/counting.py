@@ -38,8 +38,9 @@ class CountingLearner:
         if start is not None and states is not None:
             for pair, arrived in zip(pairs, history.next_state, strict=True):
                 if arrived not in states[start[pair]:start[pair + 1]]:
-                    raise ReportError(f"next_state is {self.knowledge.states[arrived]!r}, outside the known support of pair {pair}; "
-                                      "report a state it can lead to, or build the learner without supports. Nothing was counted.")
+                    raise ReportError(f"next_state is {self.knowledge.states[arrived]!r}, outside the known support of pair "
+                                      f"{pair}; report a state it can lead to, or build the learner without supports. "
+                                      "Nothing was counted.")
         for row in zip(pairs, history.holding_time, history.next_state, history.reward, strict=True):
             self.counts.add(*row)
 
@@ -74,8 +75,12 @@ class Belief:
     def __init__(self, knowledge: Knowledge, prior: float | None = None, rate_prior: tuple[float, float] = (0.0, 0.0)):
         self.knowledge = knowledge
         n_states, n_pairs = knowledge.n_states, knowledge.n_pairs
+        # Own copies, which are writable: a kernel is compiled once for writable arrays and once more for read-only ones.
+        self.pair_start = np.array(knowledge.pair_start)
+        self.reward, self.running = np.array(knowledge.reward), np.array(knowledge.running)
+        self.rate_min, self.rate_max = float(knowledge.rate_min), float(knowledge.rate_max)
         if knowledge.support_start is not None and knowledge.support_state is not None:
-            self.row_start, self.next_state = knowledge.support_start, knowledge.support_state
+            self.row_start, self.next_state = np.array(knowledge.support_start), np.array(knowledge.support_state)
         else:
             self.row_start = np.arange(n_pairs + 1, dtype=np.int64) * n_states
             self.next_state = np.tile(np.arange(n_states, dtype=np.int64), n_pairs)
@@ -100,26 +105,23 @@ class Belief:
 
     def mean(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the posterior mean rows and the empirical rates within the bounds: (probability, rate)."""
-        known = self.knowledge
-        found: tuple[np.ndarray, np.ndarray] = posterior_mean(self.row_start, self.count, self.visits, self.holding_sum, self.weight,
-                                                              known.rate_min, known.rate_max)
+        found: tuple[np.ndarray, np.ndarray] = posterior_mean(self.row_start, self.count, self.visits, self.holding_sum,
+                                                              self.weight, self.rate_min, self.rate_max)
         return found
 
     def sample(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return a model drawn from the posterior: (probability, rate)."""
-        known = self.knowledge
         found: tuple[np.ndarray, np.ndarray] = posterior_sample(rng, self.row_start, self.count, self.visits, self.holding_sum,
-                                                                self.weight, self.shape, self.time, known.rate_min, known.rate_max)
+                                                                self.weight, self.shape, self.time, self.rate_min, self.rate_max)
         return found
 
     def best(self, probability: np.ndarray, rate: np.ndarray, start: np.ndarray,
              allowed: np.ndarray | None = None) -> tuple[float, np.ndarray, np.ndarray]:
         """Return (gain, bias, pair per state) of the best policy of a model over these rows, searched from `start`."""
-        known = self.knowledge
         if allowed is None:
-            allowed = np.ones(known.n_pairs, dtype=np.bool_)
-        found: tuple[float, np.ndarray, np.ndarray] = best_policy(known.pair_start, self.row_start, self.next_state, probability,
-                                                                  known.reward, known.running, rate, allowed, start)
+            allowed = np.ones(len(rate), dtype=np.bool_)
+        found: tuple[float, np.ndarray, np.ndarray] = best_policy(self.pair_start, self.row_start, self.next_state, probability,
+                                                                  self.reward, self.running, rate, allowed, start)
         return found
 
 
@@ -129,5 +131,6 @@ def _rate_prior(value: tuple[float, float]) -> tuple[float, float]:
     except (TypeError, ValueError):
         raise ParameterError(f"rate_prior is {value!r}; it must be a pair (shape, time) of the Gamma prior of a rate.") from None
     if not (0 <= shape < np.inf and 0 <= time < np.inf and (shape > 0) == (time > 0)):
-        raise ParameterError(f"rate_prior is ({shape:g}, {time:g}); shape and time must both be positive, or both 0 (uniform in log rate).")
+        raise ParameterError(f"rate_prior is ({shape:g}, {time:g}); shape and time must both be positive, or both 0 "
+                             "(uniform in log rate).")
     return shape, time

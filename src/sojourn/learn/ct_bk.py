@@ -1,7 +1,7 @@
 """CT-BK: play the action that may still be worth most, its data allowed to move by log t.  After deep exploration.
 
-Sources: Burnetas and Katehakis 1997 (discrete time, where it attains the lower bound); Tewari and Bartlett 2008.  Here rows and rates
-move together within N KL <= log t.  That it attains C(M) in continuous time is not proved.
+Sources: Burnetas and Katehakis 1997 (discrete time, where it attains the lower bound); Tewari and Bartlett 2008.  Here rows and
+rates move together within N KL <= log t.  That it attains C(M) in continuous time is not proved.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class CTBK(DeepLearner):
 
     def trusted_plan(self) -> Plan:
         """Return the largest upper index in each state, for a twentieth of the visits so far."""
-        known, belief, visits = self.knowledge, self.belief, self.counts.visits
+        belief, visits = self.belief, self.counts.visits
         probability, rate = belief.mean()
-        gain, bias, self.greedy_pair = belief.best(probability, rate, self.greedy_pair, skeleton(known.pair_start, visits))
-        pair = upper_choice(known.pair_start, belief.row_start, belief.next_state, probability, known.reward, known.running, rate, visits,
-                            gain, bias, known.rate_min, known.rate_max, log(self.counts.epoch))
-        return Plan(known.pair_action[pair], quota=np.maximum(1, (FREEZE * visits).astype(np.int64)),
+        gain, bias, self.greedy_pair = belief.best(probability, rate, self.greedy_pair, skeleton(belief.pair_start, visits))
+        pair = upper_choice(belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward, belief.running,
+                            rate, visits, gain, bias, belief.rate_min, belief.rate_max, log(self.counts.epoch))
+        return Plan(self.knowledge.pair_action[pair], quota=np.maximum(1, (FREEZE * visits).astype(np.int64)),
                     info={"estimated_gain": gain, "deep": 0})

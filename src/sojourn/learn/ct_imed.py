@@ -1,12 +1,10 @@
 """CT-IMED: play the action with the least N K + log N, the index that aims at the lower bound, after deep exploration.
 
-Sources: Honda and Takemura 2015 (the index, for bandits); Pesquerel and Maillard 2022 (for discrete-time models); here K is the least
-divergence of eq:K, which counts rows and rates.  That it attains C(M) in continuous time is not proved.
+Sources: Honda and Takemura 2015 (the index, for bandits); Pesquerel and Maillard 2022 (for discrete-time models); here K is the
+least divergence of eq:K, which counts rows and rates.  That it attains C(M) in continuous time is not proved.
 """
 
 from __future__ import annotations
-
-import numpy as np
 
 from sojourn.kernels.imed import index_choice, skeleton
 from sojourn.learn.deep import DeepLearner
@@ -17,8 +15,8 @@ class CTIMED(DeepLearner):
     """The least divergence index with plans: an action is played until its index is no longer the least.
 
     Gain and bias are those of the posterior mean model on the pairs seen at least log² times as often as their state's most
-    visited one allows (the skeleton); N K + log N is then compared in every state.  With K held fixed one can say for how many visits
-    the least index stays the least, and that is the quota of the plan: about a hundred to a thousand plans in 10^6 epochs.
+    visited one allows (the skeleton); N K + log N is then compared in every state.  With K held fixed one can say for how many
+    visits the least index stays the least, and that is the quota of the plan: about a hundred to a thousand plans in 10^6 epochs.
 
     - `prior`: Dirichlet weight of each possible successor; None means 1/k each.  It serves the sampled and the mean model.
     - `depth`: posterior sampling until every state has depth * log²(t) visits; 0 switches it off (and locks on RiverSwim).
@@ -26,9 +24,9 @@ class CTIMED(DeepLearner):
 
     def trusted_plan(self) -> Plan:
         """Return the choice of the index with the visits for which it stays the choice."""
-        known, belief, visits = self.knowledge, self.belief, self.counts.visits
+        belief, visits = self.belief, self.counts.visits
         probability, rate = belief.mean()
-        gain, bias, self.greedy_pair = belief.best(probability, rate, self.greedy_pair, skeleton(known.pair_start, visits))
-        pair, quota, _ = index_choice(known.pair_start, belief.row_start, belief.next_state, probability, known.reward, known.running,
-                                      rate, visits, gain, bias, self.greedy_pair, known.rate_min, known.rate_max)
-        return Plan(known.pair_action[pair], quota=quota, info={"estimated_gain": gain, "deep": 0})
+        gain, bias, self.greedy_pair = belief.best(probability, rate, self.greedy_pair, skeleton(belief.pair_start, visits))
+        pair, quota, _ = index_choice(belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward,
+                                      belief.running, rate, visits, gain, bias, self.greedy_pair, belief.rate_min, belief.rate_max)
+        return Plan(self.knowledge.pair_action[pair], quota=quota, info={"estimated_gain": gain, "deep": 0})

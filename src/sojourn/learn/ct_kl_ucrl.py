@@ -31,9 +31,9 @@ MAX_STEPS = 20_000
 class CTKLUCRL(CountingLearner):
     """Plans on the best model within KL balls and exponential-KL intervals; replans when a count doubles.   Paper: alg: CTUCRL
 
-    Give exactly one of `delta` in (0, 1] and `horizon` = N epochs, which means delta = 1/N.  `radius_scale` multiplies the bounds on
-    N KL; below 1 there is no guarantee left.  Planning stops at span(Tu - u) < w/sqrt(t), w the largest reward per uniformised
-    step (eq:stop has w = 1, for rewards of order 1).
+    Give exactly one of `delta` in (0, 1] and `horizon` = N epochs, which means delta = 1/N.  `radius_scale` multiplies
+    log(2P/delta) in both bounds; below 1 there is no guarantee left.  Planning stops at span(Tu - u) < w/sqrt(t),
+    w the largest reward per uniformised step (eq:stop has w = 1, for rewards of order 1).
     """
 
     memory = ("values", "row_radius", "rate_low", "rate_high", "planned_visits")
@@ -55,7 +55,8 @@ class CTKLUCRL(CountingLearner):
         self.belief.update(counts)
         level = (self.delta / (2 * known.n_pairs)) ** self.radius_scale
         self.row_radius, self.rate_low, self.rate_high, empty = kl_sets(
-            self.belief.row_start, self.belief.count, counts.visits, counts.holding_sum, level, known.rate_min, known.rate_max)
+            self.belief.row_start, self.belief.count, counts.visits, counts.holding_sum, level, self.belief.rate_min,
+            self.belief.rate_max)
         self.planned_visits = counts.visits.copy()
         return int(empty)
 
@@ -66,14 +67,14 @@ class CTKLUCRL(CountingLearner):
         empirical = rows.count / np.repeat(np.maximum(1, self.counts.visits), np.diff(rows.row_start))
         u = self.values.copy()
         pair, low, high, steps, converged = kl_optimism(
-            u, self.scale / sqrt(self.counts.epoch), MAX_STEPS, known.pair_start, rows.row_start, rows.next_state, empirical,
-            self.row_radius, self.rate_low, self.rate_high, known.reward, known.running, float(known.rate_max))
+            u, self.scale / sqrt(self.counts.epoch), MAX_STEPS, rows.pair_start, rows.row_start, rows.next_state, empirical,
+            self.row_radius, self.rate_low, self.rate_high, rows.reward, rows.running, rows.rate_max)
         if not converged:
             raise ToleranceError(f"optimistic planning has span(Tu - u) = {high - low:.3g} after {steps} steps; it must fall below "
                                  f"{self.scale / sqrt(self.counts.epoch):.3g}. Are all states able to reach each other?")
         self.values = u - u.min()
-        info = {"optimistic_gain": float(known.rate_max * high), "optimistic_gain_low": float(known.rate_max * low), "sweeps": steps,
-                "empty_intervals": empty}
+        info = {"optimistic_gain": float(known.rate_max * high), "optimistic_gain_low": float(known.rate_max * low),
+                "sweeps": steps, "empty_intervals": empty}
         return Plan(known.pair_action[pair], quota=np.maximum(1, self.counts.visits), info=info)
 
     def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:

@@ -1,7 +1,8 @@
 """Deep exploration: posterior sampling for as long as some state has hardly been seen.
 
 An index judges one choice at a time with the bias at hand.  While a part of the states is hardly known that bias may be wrong in a
-way that no single choice can mend (on RiverSwim it locks an index for ever).  A model drawn from the posterior plans a whole way there.
+way that no single choice can mend (on RiverSwim it locks an index for ever).  A model drawn from the posterior
+plans a whole way there.
 """
 
 from __future__ import annotations

@@ -43,7 +43,8 @@ def policy_of(knowledge: Knowledge, policy: Any) -> np.ndarray:
     if rows and all(isinstance(a, (str, int, np.integer)) and not isinstance(a, bool) for a in rows):
         unknown = [a for a in rows if isinstance(a, str) and a not in knowledge.actions]
         if unknown:
-            raise ParameterError(f"the policy names action {unknown[0]!r}; the actions are {', '.join(map(repr, knowledge.actions))}.")
+            raise ParameterError(f"the policy names action {unknown[0]!r}; the actions are "
+                                 f"{', '.join(map(repr, knowledge.actions))}.")
         return np.array([knowledge.actions.index(a) if isinstance(a, str) else int(a) for a in rows], dtype=np.int64)
     try:
         return np.array(rows, dtype=np.float64)

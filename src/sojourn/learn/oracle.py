@@ -14,5 +14,6 @@ class Oracle(Fixed):
 
     def __init__(self, knowledge: Knowledge, model: CTMDP | None = None, seed: int = 0):
         if not isinstance(model, CTMDP):
-            raise ParameterError(f"model is {model!r}; the oracle must be shown the CTMDP: learner('oracle', knowledge, model=model).")
+            raise ParameterError(f"model is {model!r}; the oracle must be shown the CTMDP: "
+                                 "learner('oracle', knowledge, model=model).")
         super().__init__(knowledge, solve(model).policy, seed)
