@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.errors import ParameterError
+
 LEARNER_STREAM = 1  # the world's stream is 0
 
 
@@ -14,6 +16,8 @@ def stream(seed: int | np.random.SeedSequence) -> np.random.Generator:
     if isinstance(seed, np.random.SeedSequence):
         sequence = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, LEARNER_STREAM))
     else:
+        if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise ParameterError(f"seed is {seed!r}; it must be an integer >= 0 or a numpy SeedSequence.")
         sequence = np.random.SeedSequence(int(seed), spawn_key=(LEARNER_STREAM,))
     return np.random.Generator(np.random.PCG64(sequence))
 
