@@ -39,7 +39,7 @@ class Run:
     start: int
     state: int  # where the run ended
     seconds: float
-    decisions_per_second: float
+    decisions_per_second: float  # over the later half of the decisions
     model: CTMDP
     learner: Any
     seed: Any

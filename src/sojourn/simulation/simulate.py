@@ -69,18 +69,19 @@ def simulate(model: CTMDP, learner_or_policy: Any, *, max_epochs: int | float | 
 
 
 class Speed:
-    """Takes the time, and passes on to a listener.  The first call is left out of the speed: it may have to compile."""
+    """Takes the time, and passes on to a listener.  The speed is that of the later half of the decisions: kernels that the
+    first ones have to compile do not count."""
 
     def __init__(self, listener: Any = None):
         self.listener = listener
         self.began = time.perf_counter()
-        self.first: tuple[float, int] | None = None
-        self.last = (self.began, 0)
+        self.marks = [(self.began, 0)]  # whenever the decisions have doubled
+        self.last = self.marks[0]
 
     def __call__(self, walk: Walk) -> None:
         self.last = (time.perf_counter(), walk.epoch)
-        if self.first is None:
-            self.first = self.last
+        if walk.epoch >= 2 * self.marks[-1][1]:
+            self.marks.append(self.last)
         if self.listener is not None:
             self.listener(walk)
 
@@ -95,8 +96,8 @@ class Speed:
 
     @property
     def decisions_per_second(self) -> float:
-        start = self.first if self.first is not None and self.first[1] < self.last[1] else (self.began, 0)
-        return (self.last[1] - start[1]) / max(self.last[0] - start[0], 1e-9)
+        when, epoch = max(mark for mark in self.marks if 2 * mark[1] <= self.last[1])
+        return (self.last[1] - epoch) / max(self.last[0] - when, 1e-9)
 
 
 def _points(walk: Walk, stops: np.ndarray, horizon: int | None, timed: bool, interrupt: threading.Event,

@@ -1,0 +1,114 @@
+"""`sojourn learn`: the regret as words, as one JSON object, as a picture; bad input is one line."""
+
+import io
+import json
+import signal
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from sojourn.cli.main import main
+from sojourn.learn.ct_ucrl import CTUCRL
+from sojourn.simulation.simulate import simulate
+from sojourn.zoo.catalogue import make
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def run(*arguments: object) -> Ran:
+    out, err = io.StringIO(), io.StringIO()
+    old, sys.argv = sys.argv, ["sojourn", "learn", *map(str, arguments)]
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            main()
+        code = 0
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 0
+    finally:
+        sys.argv = old
+    return Ran(code, out.getvalue(), err.getvalue())
+
+
+def test_json_has_the_promised_keys_and_is_what_simulate_says():
+    ran = run("two-state", "--learner", "ct-ucrl", "--epochs", "1e4", "--delta", 0.01, "--seed", 3, "--json", "--unscaled")
+    found = json.loads(ran.out)
+    assert ran.code == 0 and ran.out.count("\n") == 1
+    keys = ["learner", "epochs", "time", "reward", "regret", "completed_regret", "adjusted_regret", "pseudo_regret", "episodes",
+            "decisions_per_second", "checkpoints"]
+    assert set(keys) <= set(found) and found["epochs"] == 10_000 and found["learner"] == "ct-ucrl"
+    assert "warning: the largest reward is 12" in ran.err
+    model = make("two-state")
+    with pytest.warns(UserWarning, match="largest reward"):
+        learner = CTUCRL(model.knowledge(), delta=0.01, seed=3)
+    expected = simulate(model, learner, max_epochs=10_000, seed=3)
+    assert found["regret"] == expected.regret[-1] and len(found["checkpoints"]) == len(expected.epochs)
+    assert [p["pseudo_regret"] for p in found["checkpoints"]] == expected.pseudo_regret.tolist()
+
+
+def test_rewards_are_scaled_by_default_without_a_warning():
+    ran = run("two-state", "--learner", "ct-ucrl", "--epochs", 1000)
+    assert ran.code == 0 and "warning" not in ran.err and "pseudo-regret" in ran.out and "episodes" in ran.out
+
+
+def test_a_fixed_time_gives_its_regret():
+    found = json.loads(run("three-state", "--learner", "ct-ucrl", "--time", 50, "--json").out)
+    assert found["time"] == 50.0 and found["checkpoints"][-1]["time"] == 50.0
+
+
+@pytest.mark.parametrize("options", [
+    ("--learner", "ct-ucrl-doubling"), ("--learner", "oracle"), ("--learner", "random"),
+    ("--learner", "fixed", "--param", "policy=[0,1]"),
+    ("--learner", "ct-ucrl", "--horizon", 100, "--rate-bounds", 1, 9, "--supports", "--param", "radius_scale=0.1,planning=fast"),
+    ("--start", 1, "--holding-times", "erlang:stages=2", "--checkpoints", 3, "--learner", "ct-ucrl"),
+    ("--holding-times", "bulk", "--learner", "ct-ucrl", "--reward-range", -12, 8),
+])
+def test_the_options_work(options):
+    ran = run("two-state", "--epochs", 200, "--json", *options)
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["epochs"] == 200
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (("nowhere",), "neither a file nor a zoo model"), (("two-state", "--learner", "ctucrl"), "did you mean 'ct-ucrl'"),
+    (("two-state", "--epochs", 0), "max_epochs is 0"), (("two-state", "--epochs", 10, "--time", 3), "give one of them"),
+    (("two-state", "--time", -1), "max_time is -1"), (("two-state", "--learner", "ct-ucrl", "--delta", 2), "delta is 2"),
+    (("two-state", "--learner", "ct-ucrl", "--delta", 0.1, "--horizon", 10), "exactly one"),
+    (("two-state", "--learner", "ct-ucrl-doubling", "--delta", 0.1), "has no delta"),
+    (("two-state", "--learner", "ct-ucrl", "--rate-bounds", 3, 5), "rate_bounds is"),
+    (("two-state", "--learner", "ct-ucrl", "--rate-bounds", 5, 3), "Swap"), (("two-state", "--start", 7), "state 7 does not exist"),
+    (("two-state", "--plot", "regret.txt"), ".png"), (("two-state", "--seed", -1, "--epochs", 10), "seed is -1"),
+    (("two-state", "--learner", "ct-ucrl", "--param", "radius=2"), "radius"), (("two-state", "--holding-times", "odd"), "'odd'"),
+])
+def test_bad_input_is_one_line_on_stderr(arguments, words):
+    ran = run(*arguments)
+    assert ran.code == 1 and ran.out == "" and words in ran.err
+    assert len([line for line in ran.err.splitlines() if line.startswith("error")]) == 1
+
+
+def test_the_picture_is_drawn(tmp_path: Path):
+    file = tmp_path / "regret.png"
+    ran = run("three-state", "--learner", "ct-ucrl", "--epochs", 2000, "--horizon", 2000, "--plot", file)
+    assert ran.code == 0 and file.read_bytes()[:4] == b"\x89PNG" and str(file) in ran.out
+
+
+@pytest.mark.slow
+def test_control_c_reports_what_there_is():
+    command = [sys.executable, "-c", "from sojourn.cli.main import main; main()", "learn", "three-state"]
+    options = ["--learner", "ct-ucrl", "--epochs", "1e12", "--json"]
+    process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    first = process.stderr.readline()  # a line of progress every five seconds
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    found = json.loads(out)
+    assert "left" in first and process.returncode == 130 and "interrupted after" in err
+    assert found["interrupted"] is True and found["epochs"] > 10**6 and np.isfinite(found["regret"])
