@@ -40,7 +40,8 @@ class Optimistic:
 
 def extended_problem(plausible: PlausibleSet, knowledge: Knowledge, reward_scale: float = 1.0) -> tuple[Any, ...]:
     """Return the arrays that the kernels take, in uniformised units; rows are copies, since sweeps reorder them."""
-    full = not plausible.supports_known and bool((np.diff(plausible.row_start) == knowledge.n_states).any())
+    longest = int((plausible.row_start[1:] - plausible.row_start[:-1]).max())
+    full = not plausible.supports_known and longest == knowledge.n_states
     top = float(knowledge.rate_max)
     return (
         knowledge.pair_start, plausible.row_start, plausible.next_state.copy(), plausible.probability.copy(), plausible.reach,

@@ -94,14 +94,15 @@ def rate_interval(visits: np.ndarray, mean: np.ndarray, radius: np.ndarray, rate
     >>> rate_interval(np.array([1, 1, 0]), np.array([0.5, 3.0, 0.0]), np.array([0.1, 0.5, 0.1]), 1.0, 5.0)[1].tolist()
     [2.5, 1.0, 5.0]
     """
-    longest, shortest = mean + radius, mean - radius
-    too_slow, too_fast = (shortest > 1 / rate_min) & (visits > 0), (longest < 1 / rate_max) & (visits > 0)
-    with np.errstate(divide="ignore"):
-        low = np.where(longest >= 1 / rate_min, rate_min, 1 / longest)
-        high = np.where(shortest <= 1 / rate_max, rate_max, 1 / shortest)
-    low = np.where(too_fast, rate_max, np.where(too_slow | (visits == 0), rate_min, low))
-    high = np.where(too_slow, rate_min, np.where(too_fast | (visits == 0), rate_max, high))
-    return np.clip(low, rate_min, rate_max), np.clip(high, rate_min, rate_max), too_slow | too_fast
+    slowest, fastest = 1 / rate_min, 1 / rate_max  # mean holding times
+    longest, shortest, unseen = mean + radius, mean - radius, visits == 0
+    low, high = 1 / np.maximum(longest, fastest), 1 / np.maximum(shortest, fastest)
+    low[(longest >= slowest) | unseen] = rate_min  # the bounds themselves, not 1/(1/bound)
+    low[(longest <= fastest) & ~unseen] = rate_max
+    high[shortest >= slowest] = rate_min
+    high[(shortest <= fastest) | unseen] = rate_max
+    empty = ((shortest > slowest) | (longest < fastest)) & ~unseen
+    return np.minimum(np.maximum(low, rate_min), rate_max), np.minimum(np.maximum(high, rate_min), rate_max), empty
 
 
 def plausible_set(counts: Counts, knowledge: Knowledge, delta: float, radius_scale: float = 1.0,
