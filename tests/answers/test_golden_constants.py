@@ -81,7 +81,11 @@ def test_settling_epochs_and_the_bounds_built_on_them(known):
         assert len(found.n_pi) == expected["n_policies"] == 343
         return
     for kind in ("literal", "needed"):
-        n = found.n_pi if kind == "literal" else settling_epochs_needed(found.model, found.gain_gap_per_decision, found.gain)
+        n = (
+            found.n_pi
+            if kind == "literal"
+            else settling_epochs_needed(found.model, found.gain_gap_per_decision, found.gain)
+        )
         assert {"".join(map(str, policy)): value for policy, value in n.items()} == expected[f"n_pi_{kind}"]
         first, offset = offset_from(n, found.model, found.rate_bounds, found.max_choices)
         assert close(first, expected[f"C1_{kind}"])
@@ -118,8 +122,14 @@ def test_a_model_that_is_not_irreducible_keeps_what_remains_valid(golden, golden
     assert list(found.diameter_pair) == expected["D_pair"]
     assert close(found.gain_gap, expected["g"])
     assert found.second_best_policy.tolist() == expected["second_best_policy"]
-    for refused in (lambda: found.lower_bound_constant, lambda: found.least_divergence, lambda: found.critical,
-                    lambda: found.lower_bound(epochs=10), lambda: found.visits_needed(10), lambda: found.alternative(0, 0)):
+    for refused in (
+        lambda: found.lower_bound_constant,
+        lambda: found.least_divergence,
+        lambda: found.critical,
+        lambda: found.lower_bound(epochs=10),
+        lambda: found.visits_needed(10),
+        lambda: found.alternative(0, 0),
+    ):
         with pytest.raises(AssumptionError, match=r"irreducible.*never visits state"):
             refused()
     assert found.n_pi is None and found.upper_bound_offset is None

@@ -15,7 +15,7 @@ from sojourn.model.ctmdp import CTMDP
 def solve_exactly(matrix, right):
     """Solve a square system of fractions by Gauss and Jordan."""
     n = len(matrix)
-    rows = [list(matrix[i]) + [right[i]] for i in range(n)]
+    rows = [[*matrix[i], right[i]] for i in range(n)]
     for c in range(n):
         pivot = next(r for r in range(c, n) if rows[r][c] != 0)
         rows[c], rows[pivot] = rows[pivot], rows[c]
@@ -43,7 +43,9 @@ class Exact:
             for a, (row, speed, lump, flow, _) in enumerate(options):
                 transition[s, a], admissible[s, a] = [float(x) for x in row], True
                 rate[s, a], reward[s, a], running[s, a] = float(speed), float(lump), float(flow)
-        return CTMDP.from_arrays(transition, rate, reward, running, admissible, rate_bounds=(0.125, 16), normalize_rows=True)
+        return CTMDP.from_arrays(
+            transition, rate, reward, running, admissible, rate_bounds=(0.125, 16), normalize_rows=True
+        )
 
     def policy_values(self):
         """Yield (policy, gain, mean holding time of a decision) of every policy, exactly."""
@@ -59,6 +61,7 @@ class Exact:
 
 def exact_model(rng: np.random.Generator, n: int, suboptimal: int, tied: int, running: bool = False) -> Exact:
     """Return a model whose first action is optimal in every state; `tied` further actions in all tie exactly with it."""
+
     def fraction(lo: int, hi: int, parts: int) -> Fraction:
         return Fraction(int(rng.integers(lo * parts, hi * parts, endpoint=True)), parts)
 
@@ -95,14 +98,22 @@ def make_exact():
 def random_model():
     """A function (rng, states, actions, successors) -> a model in which every policy is irreducible."""
 
-    def build(rng: np.random.Generator, n: int, actions: int = 2, successors: int = 3, running: bool = False, ring: bool = True) -> CTMDP:
+    def build(
+        rng: np.random.Generator, n: int, actions: int = 2, successors: int = 3, running: bool = False, ring: bool = True
+    ) -> CTMDP:
         transition = np.zeros((n, actions, n))
         for s, a in itertools.product(range(n), range(actions)):
             some = rng.choice(n, min(successors, n), replace=False)
             if ring and (s + 1) % n not in some:
                 some[0] = (s + 1) % n
             transition[s, a, some] = rng.dirichlet(np.ones(len(some)))
-        return CTMDP.from_arrays(transition, rng.uniform(0.5, 4, (n, actions)), rng.random((n, actions)),
-                                 rng.random((n, actions)) if running else None, rate_bounds=(0.25, 8), normalize_rows=True)
+        return CTMDP.from_arrays(
+            transition,
+            rng.uniform(0.5, 4, (n, actions)),
+            rng.random((n, actions)),
+            rng.random((n, actions)) if running else None,
+            rate_bounds=(0.25, 8),
+            normalize_rows=True,
+        )
 
     return build

@@ -101,7 +101,9 @@ def test_the_proof_does_not_accept_wrong_values(random_model):
     passage = Passage(model.matrix, model.pair_state, 1 / model.rate)
     value, choice = passage.solve(3, passage.toward(3))
     target = np.array([3])
-    assert passage.excess_above(value[:, None], target)[0] < 1e-12 and passage.excess_below(value[:, None], target)[0] < 1e-12
+    assert (
+        passage.excess_above(value[:, None], target)[0] < 1e-12 and passage.excess_below(value[:, None], target)[0] < 1e-12
+    )
     low, high = value.copy(), value.copy()
     low[5], high[5] = value[5] * 0.999, value[5] * 1.001
     off = passage.excess_above(low[:, None], target)[0]

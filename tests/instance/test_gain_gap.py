@@ -38,7 +38,9 @@ def test_gaps_of_single_deviations_are_the_gaps_of_all_policies_without_ties(mak
 def test_gaps_of_single_deviations_are_the_gaps_of_all_policies_with_ties(make_exact):
     rng = np.random.default_rng(2)
     for i in range(500):
-        compare(make_exact(rng, int(rng.integers(2, 4)), int(rng.integers(0, 3)), int(rng.integers(1, 4)), running=i % 3 == 0))
+        compare(
+            make_exact(rng, int(rng.integers(2, 4)), int(rng.integers(0, 3)), int(rng.integers(1, 4)), running=i % 3 == 0)
+        )
 
 
 def test_larger_models_go_through_the_inverse_and_agree_with_the_policies_themselves(random_model):
@@ -65,8 +67,11 @@ def test_ties_in_a_larger_model_use_the_longest_way_back(random_model):
     same = dense["transition"][rows, best.policy]
     lump = best.bias + best.gain / slow - same @ best.bias  # ties exactly, whatever the rate
     wider = CTMDP.from_arrays(
-        np.concatenate([dense["transition"], same[:, None]], axis=1), np.column_stack([dense["rate"], slow]),
-        np.column_stack([dense["reward"], lump]), normalize_rows=True)
+        np.concatenate([dense["transition"], same[:, None]], axis=1),
+        np.column_stack([dense["rate"], slow]),
+        np.column_stack([dense["reward"], lump]),
+        normalize_rows=True,
+    )
     found = gain_gap(wider)
     assert (optimum(wider).optimal.sum()) == 100
     assert found.value < gain_gap(model).value

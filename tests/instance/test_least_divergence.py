@@ -11,8 +11,16 @@ from sojourn.kernels.least_divergence import least_divergence_row
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.solve import solve
 
-CASES = ("bounds inactive", "fast bound", "slow bound", "running above gain", "running equals gain", "one successor",
-         "empirical zero", "end of the interval")
+CASES = (
+    "bounds inactive",
+    "fast bound",
+    "slow bound",
+    "running above gain",
+    "running equals gain",
+    "one successor",
+    "empirical zero",
+    "end of the interval",
+)
 
 
 def draw(rng):
@@ -38,14 +46,19 @@ def by_convex_solver(choices):
         z = cvxpy.Variable(len(p), nonneg=True)  # intensities over the rate
         seen = np.flatnonzero(p > 0)
         terms.append(cvxpy.sum(cvxpy.kl_div(p[seen], z[seen])) + cvxpy.sum(z) - cvxpy.sum(z[seen]))
-        constraints += [z @ (reward + value - here) + (running - gain) / rate >= 0, cvxpy.sum(z) >= lo / rate, cvxpy.sum(z) <= hi / rate]
+        constraints += [
+            z @ (reward + value - here) + (running - gain) / rate >= 0,
+            cvxpy.sum(z) >= lo / rate,
+            cvxpy.sum(z) <= hi / rate,
+        ]
     cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(cvxpy.hstack(terms))), constraints).solve(
-        solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+        solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9
+    )
     return [float(t.value) for t in terms]
 
 
 def kinds(choice, k, rate, q):
-    p, _, _, old, _, running, gain, lo, hi = choice
+    p, _, _, _, _, running, gain, lo, hi = choice
     yield "bounds inactive" if lo < rate < hi else "slow bound" if rate == lo else "fast bound"
     if running > gain:
         yield "running above gain"
@@ -77,7 +90,7 @@ def test_k_is_the_optimum_of_the_convex_programme():
             assert divergence(p, choice[3], q, rate) == pytest.approx(k, rel=1e-9)
     assert min(seen.values()) >= 10, seen
     for start in range(0, len(chosen), 20):
-        part = chosen[start:start + 20]
+        part = chosen[start : start + 20]
         for (choice, k), other in zip(part, by_convex_solver([c for c, _ in part])):
             assert k == pytest.approx(other, rel=1e-6, abs=1e-7), choice
 
@@ -187,11 +200,22 @@ def test_unknown_bernoulli_rewards_make_alternatives_nearer(golden_model):
         def cost(x, p=p, r=r, rate=rate):
             return p @ np.log(p / x[2:]) + np.log(rate / x[1]) + x[1] / rate - 1 + bernoulli_divergence(r, x[0])
 
-        rules = [{"type": "eq", "fun": lambda x: x[2:].sum() - 1},
-                 {"type": "ineq", "fun": lambda x, h=h, s=s: x[0] - known.gain / x[1] + x[2:] @ h - known.bias[s]}]
+        rules = [
+            {"type": "eq", "fun": lambda x: x[2:].sum() - 1},
+            {"type": "ineq", "fun": lambda x, h=h, s=s: x[0] - known.gain / x[1] + x[2:] @ h - known.bias[s]},
+        ]
         low, high = max(r, 1e-6), 1 - 1e-9
-        best = min(minimize(cost, [min(r + 0.05, 0.99), rate, *p], bounds=[(low, high), (1, 7), *[(1e-9, 1)] * len(p)], constraints=rules,
-                            method="SLSQP", options={"maxiter": 500, "ftol": 1e-13}).fun for _ in range(1))
+        best = min(
+            minimize(
+                cost,
+                [min(r + 0.05, 0.99), rate, *p],
+                bounds=[(low, high), (1, 7), *[(1e-9, 1)] * len(p)],
+                constraints=rules,
+                method="SLSQP",
+                options={"maxiter": 500, "ftol": 1e-13},
+            ).fun
+            for _ in range(1)
+        )
         assert unknown.least_divergence[s, a] == pytest.approx(best, rel=1e-5)
 
 

@@ -7,14 +7,23 @@ from sojourn.cli.common import json_option, model_argument, print_json, read_mod
 
 @click.command("difficulty")
 @model_argument
-@click.option("--rate-bounds", nargs=2, type=float, metavar="LO HI", default=None,
-              help="The rate bounds that the learner knows (default: the model's, else the range of its rates).")
+@click.option(
+    "--rate-bounds",
+    nargs=2,
+    type=float,
+    metavar="LO HI",
+    default=None,
+    help="The rate bounds that the learner knows (default: the model's, else the range of its rates).",
+)
 @click.option("--bernoulli", is_flag=True, help="Take the lump sums as 0/1 rewards of unknown mean.")
 @click.option("--rows", default=40, show_default=True, type=click.IntRange(0), help="Suboptimal pairs to print.")
-@click.option("--plot", "picture", metavar="FILE", default=None, help="Write the one-page card to FILE (.png, .svg or .pdf).")
+@click.option(
+    "--plot", "picture", metavar="FILE", default=None, help="Write the one-page card to FILE (.png, .svg or .pdf)."
+)
 @json_option
-def command(model: str, rate_bounds: tuple[float, float] | None, bernoulli: bool, rows: int, picture: str | None,
-            as_json: bool) -> None:
+def command(
+    model: str, rate_bounds: tuple[float, float] | None, bernoulli: bool, rows: int, picture: str | None, as_json: bool
+) -> None:
     """Say how hard MODEL is to learn, in the paper's constants, and what any learner must pay."""
     from sojourn.instance.difficulty import difficulty
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,8 @@ def diameter(model: CTMDP, tolerance: float = SLACK) -> Diameter:
     """Return max over (s, t) of min over policies of E[time from s to t], in units of time.   Paper: eq:diameter
 
     `exact` says whether all targets were compared, to `tolerance` (relative) and rounding, which is so up to 3,000 states;
-    for larger models `value` is attained by `pair` and `bounds` still hold, but are wide.  Infinite, with the pair, if
+    for larger models that mix slowly `value` is attained by `pair`, the lower bound holds and the upper one is infinite.
+    Infinite, with the pair, if
     some state cannot be reached from another.
 
     >>> float(diameter(CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[3.0, 5], [2, 7]])))
@@ -55,7 +57,9 @@ def diameter(model: CTMDP, tolerance: float = SLACK) -> Diameter:
         return Diameter(float("inf"), lost, (float("inf"), float("inf")), True, 0, clock.perf_counter() - began)
     search = _Search(passage) if model.n_states <= EXACT_STATES else _Bracket(passage)
     search.run(tolerance)
-    return Diameter(search.value, search.pair, search.bounds(), search.exact, len(search.solved), clock.perf_counter() - began)
+    return Diameter(
+        search.value, search.pair, search.bounds(), search.exact, len(search.solved), clock.perf_counter() - began
+    )
 
 
 def unreachable(passage: Passage) -> tuple[int, int] | None:
@@ -85,7 +89,7 @@ class _Search:
         self.shape = np.full((n, n), np.inf)
         self.value, self.pair, self.low = 0.0, (0, 0), 0.0
         self.solved: dict[int, np.ndarray] = {}
-        self.one_cost, self.everywhere, self.sweeping = 0.0, True, True
+        self.everywhere, self.sweeping = True, True
 
     def run(self, tolerance: float) -> None:
         self.goal = 1 + tolerance
@@ -97,10 +101,11 @@ class _Search:
             self._solve(target)
             rest = self._rest()
             if rest.size and self.everywhere:
-                self.everywhere = self._worth(rest, lambda: self._evaluate_everywhere(target))
+                price = 1.5e-10 * self.passage.n_states**3
+                self.everywhere = self._worth(rest, partial(self._evaluate_everywhere, target), price)
                 rest = self._rest()
             while rest.size and self.sweeping:
-                self.sweeping = self._worth(rest, lambda: self._sweep(self._rest()))
+                self.sweeping = self._worth(rest, partial(self._sweep, rest), 1.2e-8 * self.passage.matrix.nnz * len(rest))
                 rest = self._rest()
             if not rest.size:
                 return
@@ -113,12 +118,15 @@ class _Search:
         worst[list(self.solved)] = 0.0
         return np.flatnonzero(worst > self.value * self.goal)
 
-    def _worth(self, before: np.ndarray, action: Callable[[], None]) -> bool:
-        """Run something that rules out targets; return whether that was faster than solving them one by one."""
-        began = clock.perf_counter()
+    def _worth(self, before: np.ndarray, action: Callable[[], None], price: float) -> bool:
+        """Run something that rules out targets; return whether it was cheaper than solving these one by one.
+
+        Prices are estimated, not measured, so that the same model always takes the same way.
+        """
         action()
-        ruled_out = len(before) - len(self._rest())
-        return ruled_out * self.one_cost > clock.perf_counter() - began
+        n = self.passage.n_states
+        one = 1.5e-10 * n**3 if self.passage.uses_dense else 1e-5 * n
+        return (len(before) - len(self._rest())) * one > price
 
     def _next(self, rest: np.ndarray, last: int) -> int:
         """Return the target with the largest bound; among unbounded ones the farthest from the last target."""
@@ -129,7 +137,6 @@ class _Search:
         return int(unbounded[np.argmax(self.upper[unbounded, last])])
 
     def _solve(self, target: int) -> None:
-        began = clock.perf_counter()
         value, choice = self.passage.solve(target, self._start(target))
         self.solved[target] = choice
         self.upper[:, target] = value
@@ -138,7 +145,6 @@ class _Search:
         if value[s] > self.value:
             self.value, self.pair = float(value[s]), (s, target)
             self.low = self.value / (1 + float(self.passage.excess_below(value[:, None], np.array([target]))[0]))
-        self.one_cost = clock.perf_counter() - began
 
     def _start(self, target: int) -> np.ndarray:
         column = self.upper[:, target]

@@ -34,8 +34,14 @@ from sojourn.solving.solution import Solution
 REWARDS = ("known", "bernoulli")
 
 
-def difficulty(model: CTMDP, rate_bounds: tuple[float, float] | None = None, *, solution: Solution | None = None,
-               rewards: str = "known", tie_tolerance: float = TIE) -> Difficulty:
+def difficulty(
+    model: CTMDP,
+    rate_bounds: tuple[float, float] | None = None,
+    *,
+    solution: Solution | None = None,
+    rewards: str = "known",
+    tie_tolerance: float = TIE,
+) -> Difficulty:
     """Return the constants that say how hard `model` is to learn; the expensive ones are worked out when first asked for.
 
     `rate_bounds` are the λ_min and λ_max that the learner knows: the given ones, else the model's own bounds, else the range
@@ -51,8 +57,14 @@ def difficulty(model: CTMDP, rate_bounds: tuple[float, float] | None = None, *, 
         raise ParameterError(unknown_name("kind of rewards", rewards, REWARDS))
     bounds = rate_bounds_pair(rate_bounds) if rate_bounds is not None else model.bounds
     model.knowledge(bounds)  # raises where a rate lies outside
-    return Difficulty(model, bounds, optimum(model, solution, tie_tolerance), irreducible(model), rewards,
-                      rate_bounds is None and model.rate_bounds is None)
+    return Difficulty(
+        model,
+        bounds,
+        optimum(model, solution, tie_tolerance),
+        irreducible(model),
+        rewards,
+        rate_bounds is None and model.rate_bounds is None,
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,8 +120,10 @@ class Difficulty:
 
     def _need_irreducible(self, what: str) -> None:
         if not self.irreducible:
-            raise AssumptionError(f"{what} every policy irreducible (assume-transition). {self.irreducible.statement} "
-                                  "Gain, bias, gaps and diameter remain valid. Remove such actions, or give them a chance to leave.")
+            raise AssumptionError(
+                f"{what} every policy irreducible (assume-transition). {self.irreducible.statement} "
+                "Gain, bias, gaps and diameter remain valid. Remove such actions, or give them a chance to leave."
+            )
 
     @cached_property
     def critical(self) -> np.ndarray:
@@ -130,12 +144,14 @@ class Difficulty:
         """Return the nearest model in which `action` ties with the best in `state`: its row and rate there are changed."""
         pair = self.model.pair(state, action)
         if self.optimum.optimal[pair]:
-            raise ModelError(f"action {self.model.actions[self.model.pair_action[pair]]!r} is already optimal in state "
-                             f"{self.model.states[self.model.pair_state[pair]]!r} (its K is 0); ask for a suboptimal pair.")
+            raise ModelError(
+                f"action {self.model.actions[self.model.pair_action[pair]]!r} is already optimal in state "
+                f"{self.model.states[self.model.pair_state[pair]]!r} (its K is 0); ask for a suboptimal pair."
+            )
         return alternative(self.model, self.divergences, pair, self.rate_bounds)
 
     def lower_bound(self, *, epochs: float | None = None, time: float | None = None) -> float:
-        """Return C(M) log N or C(M) log T, reward: to first order the least regret of any uniformly fast learner.   Paper: thm:main"""
+        """Return C(M) log N or C(M) log T, reward: to first order the least regret of a uniformly fast learner.  Paper: thm:main"""
         return self.lower_bound_constant * float(np.log(horizon(epochs, time)[1]))
 
     def visits_needed(self, epochs: float, in_time: bool = False) -> np.ndarray:
@@ -226,8 +242,10 @@ class Difficulty:
         if offset is None:
             offset = self.upper_bound_offset_consistent if consistent else self.upper_bound_offset
         if offset is None:
-            raise AssumptionError(f"C' needs n_π of every policy, which is not available for this model ({self.model.n_states} states, "
-                                  f"{self.model.n_pairs} pairs). Pass offset=0 for the logarithmic term alone.")
+            raise AssumptionError(
+                f"C' needs n_π of every policy, which is not available for this model ({self.model.n_states} states, "
+                f"{self.model.n_pairs} pairs). Pass offset=0 for the logarithmic term alone."
+            )
         if consistent:
             return self.upper_bound_constant_consistent, self.gain_gap_per_decision, offset
         return self.upper_bound_constant, self.gain_gap, offset
@@ -239,8 +257,14 @@ class Difficulty:
         """
         return regret_bound(*self._parts(consistent, offset), epochs)
 
-    def upper_bound_doubling(self, *, epochs: float | None = None, time: float | None = None, consistent: bool = False,
-                             offset: float | None = None) -> float:
+    def upper_bound_doubling(
+        self,
+        *,
+        epochs: float | None = None,
+        time: float | None = None,
+        consistent: bool = False,
+        offset: float | None = None,
+    ) -> float:
         """Return the bound on doubling CT-UCRL's regret after N decisions or at time T.   Paper: thm:UCRL2"""
         if (epochs is None) == (time is None):
             raise ParameterError(f"give either epochs= or time= (epochs is {epochs!r}, time is {time!r}).")

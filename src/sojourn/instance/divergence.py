@@ -21,7 +21,9 @@ def divergence(transition: Any, rate: float, other_transition: Any, other_rate: 
     """
     p, q = real_array("transition", transition), real_array("other_transition", other_transition)
     if p.shape != q.shape:
-        raise ParameterError(f"transition has shape {p.shape} and other_transition {q.shape}; they must be the same states.")
+        raise ParameterError(
+            f"transition has shape {p.shape} and other_transition {q.shape}; they must be the same states."
+        )
     rates = real_number("rate", rate), real_number("other_rate", other_rate)
     if min(rates) <= 0:
         raise ParameterError(f"the rates are {rates[0]:g} and {rates[1]:g}; both must be positive.")

@@ -18,8 +18,11 @@ MAX_POLICIES = 20_000
 
 def count_policies(model: CTMDP) -> float:
     """Return the number of deterministic policies (a float: it may be huge)."""
-    return math.exp(min(700.0, float(np.log(np.diff(model.pair_start)).sum()))) if model.n_states > 40 else float(
-        math.prod(int(c) for c in np.diff(model.pair_start)))
+    return (
+        math.exp(min(700.0, float(np.log(np.diff(model.pair_start)).sum())))
+        if model.n_states > 40
+        else float(math.prod(int(c) for c in np.diff(model.pair_start)))
+    )
 
 
 def policies(model: CTMDP) -> Iterator[np.ndarray]:

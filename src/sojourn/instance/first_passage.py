@@ -18,6 +18,7 @@ EPSILON = float(np.finfo(float).eps)
 DENSE_FILL = 0.1  # above this share of non-zeros in the factors a dense factorization is faster
 DENSE_STATES = 5000
 FEW_STATES = 300  # up to here always dense
+MANY_STATES = 2000  # from here on an iteration is tried first
 
 
 def _factor(system: Any) -> Any:
@@ -36,7 +37,10 @@ class AllTargets:
         reference = 0
         for _ in range(2):
             system[reference, reference] += 1.0
-            self.inverse = np.linalg.inv(system)  # visits before the chain, at `reference`, decides to stop
+            try:
+                self.inverse = np.linalg.inv(system)  # visits before the chain, at `reference`, decides to stop
+            except np.linalg.LinAlgError:  # states so rare that the numbers do not know of them
+                self.inverse = np.full((n, n), np.nan)
             system[reference, reference] -= 1.0
             law = np.maximum(self.inverse[reference], 0.0)
             self.law = law / law.sum()
@@ -84,14 +88,32 @@ class Passage:
         """Return the expected cost of reaching `target` from each state by the policy `choice`, refined once."""
         cost = self.cost[choice]
         cost[target] = 0.0
-        x = self._dense_solve(choice, cost, target) if self._use_dense(choice, target) else self._sparse_solve(choice, cost, target)
+        x = self._iterate(choice, cost, target) if self.n_states > MANY_STATES else None
+        if x is None:
+            dense = self._use_dense(choice, target)
+            x = self._dense_solve(choice, cost, target) if dense else self._sparse_solve(choice, cost, target)
         x[target] = 0.0
         others = np.delete(x, target)
         if not (others > 0).all():
             raise ToleranceError(
                 f"under some policy state {target} is reached only after about 1e15 jumps or more (least computed cost "
-                f"{others.min():.3g}), which double precision cannot resolve. Leave out states that are practically never visited.", best=x)
+                f"{others.min():.3g}), which double precision cannot resolve. Leave out states that are practically never visited.",
+                best=x,
+            )
         return x
+
+    def _iterate(self, choice: np.ndarray, cost: np.ndarray, target: int) -> np.ndarray | None:
+        """Return the solution by scaled Jacobi steps where the chain mixes fast; None where it does not."""
+        chain = self.matrix[choice]
+        others = np.arange(self.n_states) != target
+        mean = cost[others].mean()
+        x = np.where(others, mean * self.n_states, 0.0)
+        for step in range(1, 401):
+            after = np.where(others, cost + chain @ x, 0.0)
+            if step % 20 == 0 and np.abs(after - x)[others].max() <= 1e-11 * cost[others].min():
+                return after
+            x = after * np.clip(1 + (after - x).mean() / mean, 0.5, 2.0)
+        return None
 
     def _dense_solve(self, choice: np.ndarray, cost: np.ndarray, target: int) -> np.ndarray:
         from scipy.linalg import lu_factor, lu_solve
@@ -117,6 +139,10 @@ class Passage:
         inside = (chain.row != target) & (chain.col != target)
         inner = csc_matrix((chain.data[inside], (chain.row[inside], chain.col[inside])), shape=chain.shape)
         return (identity(self.n_states, format="csc") - inner).tocsc()
+
+    @property
+    def uses_dense(self) -> bool:
+        return bool(self._dense)
 
     def _use_dense(self, choice: np.ndarray, target: int) -> bool:
         """Decide once: a dense factorization pays for small models and where the sparse factors fill up."""
@@ -151,8 +177,10 @@ class Passage:
             if np.array_equal(better, choice):
                 return value, choice
             choice = better
-        raise ToleranceError(f"policy iteration towards state {target} did not settle in {limit} steps; the model is too ill-conditioned.",
-                             best=value)
+        raise ToleranceError(
+            f"policy iteration towards state {target} did not settle in {limit} steps; the model is too ill-conditioned.",
+            best=value,
+        )
 
     def toward(self, target: int) -> np.ndarray:
         """Return a policy that reaches `target`: each state takes the choice that comes nearer at the least cost per success.
@@ -161,7 +189,7 @@ class Passage:
         """
         from scipy.sparse.csgraph import dijkstra
 
-        depth = dijkstra(self._backward(), indices=target, unweighted=True)
+        depth = dijkstra(self._backward(), indices=np.array([target]), unweighted=True)[0]
         nearer = depth[self.matrix.indices] < np.repeat(depth[self.state], np.diff(self.matrix.indptr))
         success = np.add.reduceat(np.where(nearer, self.matrix.data, 0.0), self.matrix.indptr[:-1])
         with np.errstate(divide="ignore"):
@@ -179,7 +207,9 @@ class Passage:
 
         if not hasattr(self, "_graph"):
             tail = np.repeat(self.state, np.diff(self.matrix.indptr))
-            self._graph = csr_matrix((np.ones(len(tail)), (self.matrix.indices, tail)), shape=(self.n_states, self.n_states))
+            self._graph = csr_matrix(
+                (np.ones(len(tail)), (self.matrix.indices, tail)), shape=(self.n_states, self.n_states)
+            )
         return self._graph
 
     # ---- proofs ----------------------------------------------------------------------------------------------------
@@ -189,20 +219,25 @@ class Passage:
 
         Of every choice's cost when the largest cost is sought.
         """
-        return passage_excess(*self._arrays(), self.sign, np.ascontiguousarray(value), target, EPSILON)
+        return passage_excess(*self._arrays, self.sign, np.ascontiguousarray(value), target, EPSILON)
 
     def excess_below(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Return δ per column with true V >= value/(1 + δ): no choice costs less than `value` allows by more than δ."""
-        return passage_shortfall(*self._arrays(), np.ascontiguousarray(value), target, EPSILON)
+        return passage_shortfall(*self._arrays, np.ascontiguousarray(value), target, EPSILON)
 
     def sweep(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Return one Bellman step of the (S, T) values, 0 at the target of each column."""
-        out = np.empty_like(value)
-        arrays = self._arrays()
-        passage_sweep(*arrays, self.sign, np.ascontiguousarray(value), out)
+        out = np.empty(value.shape)
+        passage_sweep(*self._arrays, self.sign, np.ascontiguousarray(value), out)
         out[target, np.arange(len(target))] = 0.0
         return out
 
-    def _arrays(self) -> tuple[np.ndarray, ...]:
-        return (self.matrix.indptr.astype(np.int64), self.matrix.indices.astype(np.int64), self.matrix.data, self.cost,
-                np.append(self.start, len(self.state)).astype(np.int64))
+    @cached_property
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        return (
+            self.matrix.indptr.astype(np.int64),
+            self.matrix.indices.astype(np.int64),
+            self.matrix.data,
+            self.cost,
+            np.append(self.start, len(self.state)).astype(np.int64),
+        )

@@ -21,7 +21,7 @@ from sojourn.model.checks import Verdict, irreducible
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.solution import Solution
 
-DENSE_STATES = 3000  # up to here all deviations are compared exactly
+DENSE_STATES = 3000  # up to here one inverse serves all deviations
 FEW_STATES = 40  # up to here each state is solved for on its own
 CANDIDATES = 12
 
@@ -30,7 +30,7 @@ CANDIDATES = 12
 class GainGap:
     """g (reward per unit time) and g_step (reward per decision), each with the policy that attains it; None if all are optimal.
 
-    `exact` is False only above 3,000 states, where the values are attained, hence upper bounds.
+    `exact` is False only for models above 3,000 states that mix slowly: there the values are attained, hence upper bounds.
     """
 
     value: float
@@ -66,16 +66,26 @@ def gap_of(best: Optimum, verdict: Verdict) -> GainGap:
     if not verdict:
         if count_policies(model) > MAX_POLICIES:
             raise AssumptionError(
-                f"the gain gap needs every policy irreducible (assume-transition), or at most {MAX_POLICIES:,} policies to compare one by "
-                f"one; this model has about {count_policies(model):.3g}. {verdict.statement} Remove such actions, or make the model smaller.")
+                f"the gain gap needs every policy irreducible (assume-transition), or at most {MAX_POLICIES:,} "
+                f"policies to compare one by "
+                f"one; this model has about {count_policies(model):.3g}. {verdict.statement} Remove such actions, "
+                f"or make the model smaller."
+            )
         value, per_decision, policy, step_policy = enumerated_gap(best)
         return GainGap(value, per_decision, policy, step_policy, None, "enumeration")
     everything = AllTargets(model.matrix[_first_optimal(best)]) if FEW_STATES < model.n_states <= DENSE_STATES else None
     by_time = _least_ratio(best, 1.0 / model.rate, everything)
     by_step = _least_ratio(best, np.ones(model.n_pairs), everything)
     pair = int(model.pair_state[by_time.pair]), int(model.pair_action[by_time.pair])
-    return GainGap(by_time.ratio, by_step.ratio, by_time.policy, by_step.policy, pair, "single deviations",
-                   by_time.exact and by_step.exact)
+    return GainGap(
+        by_time.ratio,
+        by_step.ratio,
+        by_time.policy,
+        by_step.policy,
+        pair,
+        "single deviations",
+        by_time.exact and by_step.exact,
+    )
 
 
 def _first_optimal(best: Optimum) -> np.ndarray:
@@ -97,7 +107,9 @@ class _Deviations:
     def __init__(self, best: Optimum, cost: np.ndarray, everything: AllTargets | None):
         self.best, self.model, self.cost, self.everything = best, best.model, cost, everything
         self.kept = np.flatnonzero(best.optimal)
-        self.passage = Passage(self.model.matrix[self.kept], self.model.pair_state[self.kept], cost[self.kept], largest=True)
+        self.passage = Passage(
+            self.model.matrix[self.kept], self.model.pair_state[self.kept], cost[self.kept], largest=True
+        )
         self.pairs = np.flatnonzero(~best.optimal)
         self.state = self.model.pair_state[self.pairs]
         self.first = self.passage.start  # the first optimal choice of each state
@@ -144,9 +156,9 @@ class _Deviations:
 def _least_ratio(best: Optimum, cost: np.ndarray, everything: AllTargets | None) -> _Least:
     """Return min φ/R with its pair and policy: lower bounds for all pairs first, then exact values until none can be less."""
     deviations = _Deviations(best, cost, everything)
-    if best.model.n_states > DENSE_STATES:
-        return _large(deviations)
     lower = _lower_ratios(deviations)
+    if best.model.n_states > DENSE_STATES and np.isnan(lower).any():
+        return _large(deviations)
     order = np.argsort(np.where(np.isnan(lower), -np.inf, lower), kind="stable")
     found: tuple[float, int, Any] = (np.inf, -1, None)
     known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -166,32 +178,46 @@ def _least_ratio(best: Optimum, cost: np.ndarray, everything: AllTargets | None)
 def _lower_ratios(d: _Deviations) -> np.ndarray:
     """Return a lower bound of φ/R for each deviation (equal to it, up to 1e-9, without ties); NaN where there is none."""
     n = d.model.n_states
-    if d.everything is None:
-        return np.full(len(d.pairs), np.nan)
-    hits = d.hits
-    if not d.ties:
-        return d.all_ratios(hits)
-    targets = np.unique(d.state)
     lower = np.full(len(d.pairs), np.nan)
-    scale = d.passage.cost.mean()
+    if n <= FEW_STATES:
+        return lower
+    if d.everything is not None and not d.ties:
+        return d.all_ratios(d.hits)
+    targets = np.unique(d.state)
     for part in np.array_split(targets, max(1, len(targets) // 256)):
-        block = np.where(np.isfinite(hits[:, part]), hits[:, part], scale * n)
-        block[part, np.arange(len(part))] = 0.0
-        for _ in range(48):
-            after = d.passage.sweep(block, part)
-            block = after * np.clip(1 + (after - block).mean(axis=0) / scale, 0.5, 2.0)
-        off = d.passage.excess_above(block, part)
+        start = np.full((n, len(part)), np.nan) if d.everything is None else d.hits[:, part]
+        block, off = _longest(d.passage, start, part, 0.1 if d.everything is None else 1e-9)
         known = off < 0.5
+        if not known.any() and d.everything is None:
+            break  # mixes too slowly for this
         found = d.ratios(block[:, known] / (1 - off[known]), part[known])
         lower = np.where(np.isnan(found), lower, found)
     return lower
+
+
+def _longest(passage: Passage, start: np.ndarray, targets: np.ndarray, enough: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return approximate largest costs to some targets by scaled Bellman steps, with their residuals δ (bound: block/(1 - δ))."""
+    scale = passage.cost.mean()
+    block = np.where(np.isfinite(start), start, scale * passage.n_states)
+    block[targets, np.arange(len(targets))] = 0.0
+    off = np.full(len(targets), np.inf)
+    for _ in range(8):
+        for _ in range(12):
+            after = passage.sweep(block, targets)
+            block = after * np.clip(1 + (after - block).mean(axis=0) / scale, 0.5, 2.0)
+        off = passage.excess_above(block, targets)
+        if (off < enough).all():
+            break
+    return block, off
 
 
 def _large(d: _Deviations) -> _Least:
     """Above 3,000 states: the deviations with the least gaps (and gaps per own time) are evaluated; the least is attained."""
     gap = d.best.gap[d.pairs]
     own = gap / d.cost[d.pairs]
-    some = np.unique(np.concatenate([np.argsort(gap, kind="stable")[:CANDIDATES], np.argsort(own, kind="stable")[:CANDIDATES]]))
+    some = np.unique(
+        np.concatenate([np.argsort(gap, kind="stable")[:CANDIDATES], np.argsort(own, kind="stable")[:CANDIDATES]])
+    )
     found: tuple[float, int, Any] = (np.inf, -1, None)
     for i in some:
         value, choice = d.solve(int(d.state[i]))

@@ -36,7 +36,9 @@ def optimum(model: CTMDP, solution: Solution | None = None, tie_tolerance: float
     found = solution if solution is not None else solve(model)
     gap = -advantages(model, found.gain, found.bias)
     row = np.repeat(model.pair_state, np.diff(model.row_start))
-    moves = np.add.reduceat(model.probability * np.abs(found.bias[model.next_state] - found.bias[row]), model.row_start[:-1])
+    moves = np.add.reduceat(
+        model.probability * np.abs(found.bias[model.next_state] - found.bias[row]), model.row_start[:-1]
+    )
     size = np.abs(model.expected_reward) + np.abs(model.running - found.gain) / model.rate + moves
     optimal = gap <= tie_tolerance * size + noise(model, found.gain, found.bias)
     optimal[model.policy_pairs(found.policy)] = True

@@ -38,8 +38,21 @@ def least_divergence(best: Optimum, rate_bounds: tuple[float, float], bernoulli:
         value = value + model.transition_reward
     here = best.bias[model.pair_state]
     k, rate, row = np.zeros(model.n_pairs), model.rate.copy(), model.probability.copy()
-    least_divergences(model.row_start, model.probability, value, here, model.rate, model.reward, model.running, best.gain,
-                      *rate_bounds, wanted, k, rate, row)
+    least_divergences(
+        model.row_start,
+        model.probability,
+        value,
+        here,
+        model.rate,
+        model.reward,
+        model.running,
+        best.gain,
+        *rate_bounds,
+        wanted,
+        k,
+        rate,
+        row,
+    )
     reward = model.reward.copy()
     if bernoulli:
         _refuse_unless_bernoulli(model)
@@ -51,13 +64,17 @@ def least_divergence(best: Optimum, rate_bounds: tuple[float, float], bernoulli:
 
 def _refuse_unless_bernoulli(model: CTMDP) -> None:
     if model.transition_reward is not None:
-        raise ModelError("this model pays rewards on its transitions; Bernoulli rewards of unknown mean are lump sums only.")
+        raise ModelError(
+            "this model pays rewards on its transitions; Bernoulli rewards of unknown mean are lump sums only."
+        )
     bad = np.flatnonzero((model.reward < 0) | (model.reward > 1))
     if bad.size:
         i = int(bad[0])
         raise ModelError(
-            f"reward[{model.states[model.pair_state[i]]}, {model.actions[model.pair_action[i]]}] is {model.reward[i]:g}; the mean of a "
-            "Bernoulli reward lies in [0, 1]. Rescale the rewards, or take them as known.")
+            f"reward[{model.states[model.pair_state[i]]}, {model.actions[model.pair_action[i]]}] is "
+            f"{model.reward[i]:g}; the mean of a "
+            "Bernoulli reward lies in [0, 1]. Rescale the rewards, or take them as known."
+        )
 
 
 def bernoulli_divergence(mean: float, other: float) -> float:
@@ -71,12 +88,14 @@ def bernoulli_divergence(mean: float, other: float) -> float:
     return total
 
 
-def _unknown_mean(best: Optimum, i: int, value: np.ndarray, bounds: tuple[float, float]) -> tuple[float, float, float, np.ndarray]:
+def _unknown_mean(
+    best: Optimum, i: int, value: np.ndarray, bounds: tuple[float, float]
+) -> tuple[float, float, float, np.ndarray]:
     """Return (K, rate, mean reward, row) of pair i: the least over r' in [r, 1] of kl(r, r') + K at the known reward r'."""
     from scipy.optimize import minimize_scalar
 
     model = best.model
-    p = model.probability[model.row_start[i]:model.row_start[i + 1]]
+    p = model.probability[model.row_start[i] : model.row_start[i + 1]]
     mean, here, drift = float(model.reward[i]), float(best.bias[model.pair_state[i]]), float(model.running[i] - best.gain)
     push = max(drift / bounds[0], drift / bounds[1])
     q = np.empty(len(p))
@@ -102,8 +121,10 @@ def alternative(model: CTMDP, found: LeastDivergence, pair: int, rate_bounds: tu
     """Return the model with the alternative row, rate (and mean reward) at one pair: there its action ties with the best."""
     if not np.isfinite(found.k[pair]):
         s, a = model.states[model.pair_state[pair]], model.actions[model.pair_action[pair]]
-        raise ModelError(f"({s}, {a}) is not critical (K is infinite): no row on its support and no rate in "
-                         f"[{rate_bounds[0]:g}, {rate_bounds[1]:g}] makes it uniquely optimal. Widen rate_bounds, or ask for a critical pair.")
+        raise ModelError(
+            f"({s}, {a}) is not critical (K is infinite): no row on its support and no rate in "
+            f"[{rate_bounds[0]:g}, {rate_bounds[1]:g}] makes it uniquely optimal. Widen rate_bounds, or ask for a critical pair."
+        )
     span = slice(model.row_start[pair], model.row_start[pair + 1])
     probability, rate, reward = model.probability.copy(), model.rate.copy(), model.reward.copy()
     probability[span] = found.row[span] / found.row[span].sum()

@@ -21,8 +21,9 @@ from sojourn.solving.chain import Chain, chain_of, gain_and_bias
 WORK = 2e9  # multiplications up to which n_π is worked out
 
 
-def upper_bound_constant(n_states: int, n_actions: int, diameter: float, rate_bounds: tuple[float, float],
-                         consistent: bool = False) -> float:
+def upper_bound_constant(
+    n_states: int, n_actions: int, diameter: float, rate_bounds: tuple[float, float], consistent: bool = False
+) -> float:
     """Return C of the upper bound; n_actions is the largest number of actions of a state.   Paper: eq:upper-C
 
     >>> round(upper_bound_constant(2, 2, 0.2, (2.0, 7.0)), 6)
@@ -31,7 +32,9 @@ def upper_bound_constant(n_states: int, n_actions: int, diameter: float, rate_bo
     lo, hi = rate_bounds
     pairs = n_states * n_actions
     stop = 2 * hi if consistent else 1 + hi
-    return 3 * (34**2 * (hi * diameter) ** 2 * n_states * pairs + 2 * 73**2 * (hi / lo) ** 2 * pairs + 6 * pairs * (stop / lo) ** 2)
+    return 3 * (
+        34**2 * (hi * diameter) ** 2 * n_states * pairs + 2 * 73**2 * (hi / lo) ** 2 * pairs + 6 * pairs * (stop / lo) ** 2
+    )
 
 
 def regret_bound(constant: float, gap: float, offset: float, epochs: float) -> float:
@@ -109,7 +112,9 @@ def settling_epochs_needed(model: CTMDP, gap_per_decision: float, rho: float) ->
     loss = np.array([rho * chain.holding - chain.reward for chain in chains])
     mean, shape = np.zeros(len(every)), np.zeros_like(loss)
     for i, chain in enumerate(chains):
-        mean[i], shape[i], _ = gain_and_bias(Chain(chain.matrix, loss[i], np.ones(model.n_states)), np.arange(model.n_states))
+        mean[i], shape[i], _ = gain_and_bias(
+            Chain(chain.matrix, loss[i], np.ones(model.n_states)), np.arange(model.n_states)
+        )
     half = gap_per_decision / 2
     optimal = mean < half
     last = np.where(optimal, 0, np.ceil(np.ptp(shape, axis=1) / np.maximum(mean - half, half * 1e-9)) + 1)
@@ -121,8 +126,14 @@ def _every_policy(model: CTMDP) -> list[np.ndarray] | None:
     return None if many * model.n_states**2 > WORK or many > MAX_POLICIES else list(policies(model))
 
 
-def _last_failures(model: CTMDP, every: list[np.ndarray], bias: np.ndarray, cost: np.ndarray, last: np.ndarray,
-                   fails: Callable[..., np.ndarray]) -> dict[tuple[int, ...], int] | None:
+def _last_failures(
+    model: CTMDP,
+    every: list[np.ndarray],
+    bias: np.ndarray,
+    cost: np.ndarray,
+    last: np.ndarray,
+    fails: Callable[..., np.ndarray],
+) -> dict[tuple[int, ...], int] | None:
     """Return 1 + the last n at which fails(n, h, P^n h, expected cost of n decisions) from some state; beyond `last` none does."""
     if not float(last.sum()) * model.n_states**2 <= WORK:
         return None
@@ -145,7 +156,9 @@ def _key(model: CTMDP, pairs: np.ndarray) -> tuple[int, ...]:
     return tuple(int(a) for a in model.pair_action[pairs])
 
 
-def offset_from(n_pi: dict[tuple[int, ...], int], model: CTMDP, rate_bounds: tuple[float, float], n_actions: int) -> tuple[float, float]:
+def offset_from(
+    n_pi: dict[tuple[int, ...], int], model: CTMDP, rate_bounds: tuple[float, float], n_actions: int
+) -> tuple[float, float]:
     """Return (C1, C') with C1 = Σ_(s,a) (1 + log2 m) m, m the largest n_π with π(s) = a.   Paper: proof of thm:UCRL"""
     policy = np.array(list(n_pi))
     n = np.array(list(n_pi.values()), dtype=float)

@@ -35,10 +35,16 @@ def warnings_of(d: Difficulty) -> list[str]:
 def _rates(d: Difficulty) -> list[str]:
     lo, hi = d.rate_bounds
     if d.model.holding == "unit":
-        return ["Every holding time is one unit (a discrete-time model), so the rates count as known and K is the divergence of the jump."]
+        return [
+            "Every holding time is one unit (a discrete-time model), so the rates count as known and K is the "
+            "divergence of the jump."
+        ]
     if d.bounds_defaulted:
-        return [f"No rate bounds were given, so the range of the model's own rates, [{lo:g}, {hi:g}], is used: K, C(M) and the upper bounds "
-                "depend on it. Pass rate_bounds= (command line: --rate-bounds LO HI) with what the learner really knows."]
+        return [
+            f"No rate bounds were given, so the range of the model's own rates, [{lo:g}, {hi:g}], is used: K, C(M) "
+            f"and the upper bounds "
+            "depend on it. Pass rate_bounds= (command line: --rate-bounds LO HI) with what the learner really knows."
+        ]
     return []
 
 
@@ -48,12 +54,17 @@ def _rewards(d: Difficulty) -> list[str]:
     if d.model.transition_reward is not None:
         low, high = low + float(d.model.transition_reward.min()), high + float(d.model.transition_reward.max())
     if low < 0 or high > 1:
-        found.append(f"Lump sums range over [{low:g}, {high:g}]; the upper bounds assume [0, 1] and are no guarantee here. Divide rewards by "
-                     "a scale; do not shift them, which would change the problem where holding times differ.")
+        found.append(
+            f"Lump sums range over [{low:g}, {high:g}]; the upper bounds assume [0, 1] and are no guarantee here. "
+            f"Divide rewards by "
+            "a scale; do not shift them, which would change the problem where holding times differ."
+        )
     if (d.model.running != 0).any():
         found.append("The model pays running rewards; the upper bounds are stated for lump sums in [0, 1] only.")
     if d.rewards == "bernoulli":
-        found.append("The mean rewards count as unknown (0/1 rewards): K includes the divergence of the reward; the upper bounds do not.")
+        found.append(
+            "The mean rewards count as unknown (0/1 rewards): K includes the divergence of the reward; the upper bounds do not."
+        )
     return found
 
 
@@ -62,16 +73,22 @@ def _structure(d: Difficulty) -> list[str]:
         return []
     known = value_or_none(lambda: d.gain_gap)
     rest = "g was found by enumerating all policies" if known is not None else "g is not available either"
-    return [f"Not every policy is irreducible (assume-transition fails): {d.irreducible.statement} So K, B(M), C(M) and the lower bound are "
-            f"not given; gain, bias, gaps and the diameter remain valid, and {rest}."]
+    return [
+        f"Not every policy is irreducible (assume-transition fails): {d.irreducible.statement} So K, B(M), C(M) and "
+        f"the lower bound are "
+        f"not given; gain, bias, gaps and the diameter remain valid, and {rest}."
+    ]
 
 
 def _lower(d: Difficulty) -> list[str]:
     if d.optimum.optimal.all():
         return ["All policies are optimal: there is nothing to learn, C(M) = 0 and g is infinite."]
     if d.irreducible and not d.divergences.critical.any():
-        return ["No pair is critical: no admissible row and rate would make a suboptimal action optimal, so C(M) = 0 and the lower bound "
-                "says nothing."]
+        return [
+            "No pair is critical: no admissible row and rate would make a suboptimal action optimal, so C(M) = 0 "
+            "and the lower bound "
+            "says nothing."
+        ]
     return []
 
 
@@ -81,8 +98,11 @@ def _gap(d: Difficulty) -> list[str]:
     except SojournError as error:
         return [] if not d.irreducible else [f"The gain gap is not available: {error}"]
     if not found.exact:
-        return [f"With {d.model.n_states} states only the deviations with the least gaps were compared: g = {found.value:.6g} is attained, "
-                "hence an upper bound of the true gap."]
+        return [
+            f"With {d.model.n_states} states only the deviations with the least gaps were compared: g = "
+            f"{found.value:.6g} is attained, "
+            "hence an upper bound of the true gap."
+        ]
     return []
 
 
@@ -92,20 +112,27 @@ def _diameter(d: Difficulty) -> list[str]:
         s, t = (d.model.states[i] for i in found.pair)
         return [f"The diameter is infinite: no policy leads from {s!r} to {t!r}."]
     if not found.exact:
-        return [f"With {d.model.n_states} states the diameter is bracketed: {found.value:.6g} is attained, and the proved interval is "
-                f"[{found.bounds[0]:.6g}, {found.bounds[1]:.6g}]."]
+        return [
+            f"With {d.model.n_states} states the diameter is bracketed: {found.value:.6g} is attained, and the proved interval is "
+            f"[{found.bounds[0]:.6g}, {found.bounds[1]:.6g}]."
+        ]
     return []
 
 
 def _upper(d: Difficulty) -> list[str]:
     hi, found = d.rate_bounds[1], []
     if hi > 1:
-        found.append(f"rate_max is {hi:g} > 1: the upper bound as printed (thm:UCRL) is not a guarantee, because it divides by g per unit of "
-                     "time where the proof needs a gap per decision. Use the consistent one.")
+        found.append(
+            f"rate_max is {hi:g} > 1: the upper bound as printed (thm:UCRL) is not a guarantee, because it divides "
+            f"by g per unit of "
+            "time where the proof needs a gap per decision. Use the consistent one."
+        )
     gap, lower = value_or_none(lambda: d.gain_gap), value_or_none(lambda: d.lower_bound_constant)
     constant = value_or_none(lambda: d.upper_bound_constant)
     if None not in (gap, lower, constant) and 4 * constant / gap < lower:
-        found.append(f"Here the printed bound even falls below the lower bound: 4C/g = {4 * constant / gap:.6g} < C(M) = {lower:.6g}.")
+        found.append(
+            f"Here the printed bound even falls below the lower bound: 4C/g = {4 * constant / gap:.6g} < C(M) = {lower:.6g}."
+        )
     return found
 
 
@@ -115,18 +142,25 @@ def as_dict(d: Difficulty) -> dict[str, Any]:
     second = value_or_none(lambda: d.second_best_policy)
     pair = value_or_none(lambda: [m.states[i] for i in d.diameter_pair])
     return {
-        "model": m.name, "rate_bounds": list(d.rate_bounds),
-        "gain": d.gain, "gain_bounds": list(d.gain_bounds),
-        "policy": {s: m.actions[a] for s, a in zip(m.states, d.policy)}, "bias": dict(zip(m.states, d.bias.tolist())),
+        "model": m.name,
+        "rate_bounds": list(d.rate_bounds),
+        "gain": d.gain,
+        "gain_bounds": list(d.gain_bounds),
+        "policy": {s: m.actions[a] for s, a in zip(m.states, d.policy)},
+        "bias": dict(zip(m.states, d.bias.tolist())),
         "lower_bound_constant": value_or_none(lambda: d.lower_bound_constant),
-        "gain_gap": value_or_none(lambda: d.gain_gap), "gain_gap_per_decision": value_or_none(lambda: d.gain_gap_per_decision),
+        "gain_gap": value_or_none(lambda: d.gain_gap),
+        "gain_gap_per_decision": value_or_none(lambda: d.gain_gap_per_decision),
         "second_best_policy": None if second is None else {s: m.actions[a] for s, a in zip(m.states, second)},
-        "diameter": value_or_none(lambda: d.diameter), "diameter_bounds": value_or_none(lambda: d.diameter_bounds), "diameter_pair": pair,
+        "diameter": value_or_none(lambda: d.diameter),
+        "diameter_bounds": value_or_none(lambda: d.diameter_bounds),
+        "diameter_pair": pair,
         "upper_bound_constant": value_or_none(lambda: d.upper_bound_constant),
         "upper_bound_constant_consistent": value_or_none(lambda: d.upper_bound_constant_consistent),
         "upper_bound_offset": value_or_none(lambda: d.upper_bound_offset),
         "upper_bound_offset_consistent": value_or_none(lambda: d.upper_bound_offset_consistent),
-        "pairs": _pairs(d), "warnings": d.warnings,
+        "pairs": _pairs(d),
+        "warnings": d.warnings,
     }
 
 
@@ -136,8 +170,16 @@ def _pairs(d: Difficulty) -> list[dict[str, Any]]:
     rows = []
     for i in range(m.n_pairs):
         k = None if found is None or best.optimal[i] or not np.isfinite(found.k[i]) else float(found.k[i])
-        rows.append({"state": m.states[m.pair_state[i]], "action": m.actions[m.pair_action[i]], "optimal": bool(best.optimal[i]),
-                     "gap": float(best.gap[i]), "critical": None if found is None else bool(found.critical[i]), "least_divergence": k})
+        rows.append(
+            {
+                "state": m.states[m.pair_state[i]],
+                "action": m.actions[m.pair_action[i]],
+                "optimal": bool(best.optimal[i]),
+                "gap": float(best.gap[i]),
+                "critical": None if found is None else bool(found.critical[i]),
+                "least_divergence": k,
+            }
+        )
     return rows
 
 
@@ -146,18 +188,42 @@ def constants(d: Difficulty) -> list[tuple[str, str, str]]:
     m = d.model
     lo, hi = d.gain_bounds
     second = value_or_none(lambda: d.second_best_policy)
-    deviations = [] if second is None else [f"{m.actions[a]} in {m.states[s]}" for s, a in enumerate(second)
-                                            if not d.optimum.optimal[m.pair(s, int(a))]]
+    deviations = (
+        []
+        if second is None
+        else [f"{m.actions[a]} in {m.states[s]}" for s, a in enumerate(second) if not d.optimum.optimal[m.pair(s, int(a))]]
+    )
     rows = [
         ("gain ρ*", _show(d.gain), f"reward per unit time, proved within {hi - lo:.1e}"),
-        ("C(M)", _show(value_or_none(lambda: d.lower_bound_constant)), "reward per log N that any uniformly fast learner pays (eq:CM)"),
-        ("g", _infinite(lambda: d.gain_gap), f"reward per unit time to the second-best policy ({', '.join(deviations[:3]) or '-'})"),
-        ("g per decision", _infinite(lambda: d.gain_gap_per_decision), "reward per decision, least over suboptimal policies"),
+        (
+            "C(M)",
+            _show(value_or_none(lambda: d.lower_bound_constant)),
+            "reward per log N that any uniformly fast learner pays (eq:CM)",
+        ),
+        (
+            "g",
+            _infinite(lambda: d.gain_gap),
+            f"reward per unit time to the second-best policy ({', '.join(deviations[:3]) or '-'})",
+        ),
+        (
+            "g per decision",
+            _infinite(lambda: d.gain_gap_per_decision),
+            "reward per decision, least over suboptimal policies",
+        ),
         ("D(M)", _infinite(lambda: d.diameter), _diameter_words(d)),
-        ("4C/g printed", _ratio(lambda: 4 * d.upper_bound_constant / d.gain_gap), f"C = {_show(value_or_none(lambda: d.upper_bound_constant))} "
-         "as printed (thm:UCRL); " + ("a guarantee only when rate_max <= 1" if d.rate_bounds[1] > 1 else "rate_max <= 1")),
-        ("4C/g consistent", _ratio(lambda: 4 * d.upper_bound_constant_consistent / d.gain_gap_per_decision),
-         f"C = {_show(value_or_none(lambda: d.upper_bound_constant_consistent))}, gap per decision: the same in every unit of time"),
+        (
+            "4C/g printed",
+            _ratio(lambda: 4 * d.upper_bound_constant / d.gain_gap),
+            f"C = {_show(value_or_none(lambda: d.upper_bound_constant))} "
+            "as printed (thm:UCRL); "
+            + ("a guarantee only when rate_max <= 1" if d.rate_bounds[1] > 1 else "rate_max <= 1"),
+        ),
+        (
+            "4C/g consistent",
+            _ratio(lambda: 4 * d.upper_bound_constant_consistent / d.gain_gap_per_decision),
+            f"C = {_show(value_or_none(lambda: d.upper_bound_constant_consistent))}, gap per decision: the same in "
+            f"every unit of time",
+        ),
     ]
     return rows
 
@@ -191,11 +257,19 @@ def _rows(d: Difficulty, limit: int | None) -> tuple[list[tuple[str, ...]], int]
     pairs = np.flatnonzero(~best.optimal)
     share = np.where(np.isfinite(k[pairs]), best.gap[pairs] / np.where(k[pairs] > 0, k[pairs], 1.0), 0.0)
     order = pairs[np.lexsort((best.gap[pairs], -share))]
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for i in order[:limit]:
         kind = "?" if found is None else "yes" if found.critical[i] else "no"
-        rows.append((m.states[m.pair_state[i]], m.actions[m.pair_action[i]], f"{best.gap[i]:.6g}", kind,
-                     "-" if found is None else f"{k[i]:.6g}", "-" if found is None else f"{best.gap[i] / k[i]:.6g}"))
+        rows.append(
+            (
+                m.states[m.pair_state[i]],
+                m.actions[m.pair_action[i]],
+                f"{best.gap[i]:.6g}",
+                kind,
+                "-" if found is None else f"{k[i]:.6g}",
+                "-" if found is None else f"{best.gap[i] / k[i]:.6g}",
+            )
+        )
     return rows, len(pairs) - len(rows)
 
 
@@ -211,7 +285,10 @@ def as_text(d: Difficulty, limit: int | None) -> str:
     if rows:
         widths = [max(len(r[i]) for r in (HEAD, *rows)) for i in range(len(HEAD))]
         lines += ["", "  ".join(f"{h:>{w}}" if i > 1 else f"{h:<{w}}" for i, (h, w) in enumerate(zip(HEAD, widths)))]
-        lines += ["  ".join(f"{c:>{w}}" if i > 1 else f"{c:<{w}}" for i, (c, w) in enumerate(zip(r, widths))).rstrip() for r in rows]
+        lines += [
+            "  ".join(f"{c:>{w}}" if i > 1 else f"{c:<{w}}" for i, (c, w) in enumerate(zip(r, widths))).rstrip()
+            for r in rows
+        ]
     if more:
         lines.append(f"... and {more} more suboptimal pairs")
     return "\n".join(lines + [f"\n! {w}" for w in d.warnings])
@@ -238,4 +315,5 @@ def as_html(d: Difficulty) -> str:
     body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in r) + "</tr>" for r in rows)
     rest = f"<p>and {more} more suboptimal pairs</p>" if more else ""
     notes = "".join(f"<li>{escape(w)}</li>" for w in d.warnings)
-    return f"<div><b>{escape(repr(d.model)[1:-1])}</b><table>{top}</table><table><tr>{head}</tr>{body}</table>{rest}<ul>{notes}</ul></div>"
+    title = f"<b>{escape(repr(d.model)[1:-1])}</b>"
+    return f"<div>{title}<table>{top}</table><table><tr>{head}</tr>{body}</table>{rest}<ul>{notes}</ul></div>"

@@ -9,8 +9,10 @@ def passage_sweep_reference(row_start, next_state, probability, cost, choice_sta
     """Return the (S, T) array of min (sign 1) or max (sign -1) over the choices of each state of cost + Σ p V."""
     out = np.empty_like(value)
     for s in range(len(choice_start) - 1):
-        rows = [cost[k] + probability[row_start[k]:row_start[k + 1]] @ value[next_state[row_start[k]:row_start[k + 1]]]
-                for k in range(choice_start[s], choice_start[s + 1])]
+        rows = [
+            cost[k] + probability[row_start[k] : row_start[k + 1]] @ value[next_state[row_start[k] : row_start[k + 1]]]
+            for k in range(choice_start[s], choice_start[s + 1])
+        ]
         out[s] = sign * np.min([sign * r for r in rows], axis=0)
     return out
 
@@ -43,7 +45,8 @@ def passage_sweep(row_start, next_state, probability, cost, choice_start, sign, 
 def passage_excess(row_start, next_state, probability, cost, choice_start, sign, value, target, unit):
     """Return per column the largest over states of the least over choices of (cost + Σ p V - V(s))/cost, rounded upwards.
 
-    With sign -1 it is the largest over choices too.  The state target[t] of column t is left out.  `unit` times the size of the terms bounds the rounding error.
+    With sign -1 it is the largest over choices too.  The state target[t] of column t is left out.  `unit` times the size of
+    the terms bounds the rounding error.
     """
     width = value.shape[1]
     worst = np.zeros(width)

@@ -166,11 +166,22 @@ def least_divergence_row(p, value, here, rate, reward, running, gain, rate_min, 
 
 
 @kernel
-def least_divergences(row_start, probability, value, here, rate, reward, running, gain, rate_min, rate_max, wanted, k, alt_rate, alt_row):
+def least_divergences(
+    row_start, probability, value, here, rate, reward, running, gain, rate_min, rate_max, wanted, k, alt_rate, alt_row
+):
     """Fill k, alt_rate (P) and alt_row (as probability) for the pairs that are `wanted`; the others keep what they held."""
     for i in range(len(rate)):
         if wanted[i]:
             a, b = row_start[i], row_start[i + 1]
             k[i], alt_rate[i] = least_divergence_row(
-                probability[a:b], value[a:b], here[i], rate[i], reward[i], running[i], gain, rate_min, rate_max, alt_row[a:b]
+                probability[a:b],
+                value[a:b],
+                here[i],
+                rate[i],
+                reward[i],
+                running[i],
+                gain,
+                rate_min,
+                rate_max,
+                alt_row[a:b],
             )

@@ -50,8 +50,13 @@ def plot_difficulty(found: Difficulty, path: str | PathLike[str] | None = None, 
     foot.set_axis_off()
     foot.text(0, 1, notes, va="top", ha="left", fontsize=7.2, color=SOFT, transform=foot.transAxes, linespacing=1.35)
     m = found.model
-    fig.suptitle(f"How hard is {m.name or 'this model'} to learn?   {m.n_states} states, {m.n_pairs} pairs, rates known to lie in "
-                 f"[{found.rate_bounds[0]:g}, {found.rate_bounds[1]:g}]", fontsize=13, fontweight="bold", color=INK)
+    fig.suptitle(
+        f"How hard is {m.name or 'this model'} to learn?   {m.n_states} states, {m.n_pairs} pairs, rates known to lie in "
+        f"[{found.rate_bounds[0]:g}, {found.rate_bounds[1]:g}]",
+        fontsize=13,
+        fontweight="bold",
+        color=INK,
+    )
     if path is not None:
         save(fig, path, kind or "png")
     return fig
@@ -78,11 +83,22 @@ def _gap_map(axis: Any, found: Difficulty) -> None:
         _mark_cells(axis, found, gaps)
     else:
         s, a = np.nonzero(found.optimal_actions)
-        axis.plot(a, s, linestyle="none", marker="o", markersize=max(0.8, min(5.0, 120 / m.n_states)), color=COLORS[0], label="optimal")
+        axis.plot(
+            a,
+            s,
+            linestyle="none",
+            marker="o",
+            markersize=max(0.8, min(5.0, 120 / m.n_states)),
+            color=COLORS[0],
+            label="optimal",
+        )
         axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.08), fontsize=7)
     _labels(axis.yaxis, m.states)
     _labels(axis.xaxis, m.actions)
-    axis.set_xlabel("action" if not small else "action   (bold: optimal; framed: critical, a learner must try it again and again)", fontsize=8)
+    axis.set_xlabel(
+        "action" if not small else "action   (bold: optimal; framed: critical, a learner must try it again and again)",
+        fontsize=8,
+    )
     axis.figure.colorbar(image, ax=axis, fraction=0.035, pad=0.02).ax.tick_params(labelsize=7)
 
 
@@ -94,8 +110,16 @@ def _mark_cells(axis: Any, found: Difficulty, gaps: np.ndarray) -> None:
     size = 8 if max(gaps.shape) <= 8 else 6.5
     for s, a in np.argwhere(~np.isnan(gaps)):
         best = found.optimal_actions[s, a]
-        axis.text(a, s, "0" if best else f"{gaps[s, a]:.3g}", ha="center", va="center", fontsize=size,
-                  color="white" if gaps[s, a] > 0.6 * top else INK, fontweight="bold" if best else "normal")
+        axis.text(
+            a,
+            s,
+            "0" if best else f"{gaps[s, a]:.3g}",
+            ha="center",
+            va="center",
+            fontsize=size,
+            color="white" if gaps[s, a] > 0.6 * top else INK,
+            fontweight="bold" if best else "normal",
+        )
         if critical[s, a]:
             axis.add_patch(Rectangle((a - 0.46, s - 0.46), 0.92, 0.92, fill=False, edgecolor=COLORS[0], linewidth=1.6))
 
@@ -116,8 +140,20 @@ def _constants(axis: Any, found: Difficulty) -> None:
     for i, (name, value, words) in enumerate(rows):
         y = 0.97 - i / len(rows)
         axis.text(0.0, y, name, fontsize=10, fontweight="bold", color=INK, va="top", transform=axis.transAxes)
-        axis.text(1.0, y, value, fontsize=10.5, color=COLORS[0], va="top", ha="right", transform=axis.transAxes, family="monospace")
-        axis.text(0.0, y - 0.056, "\n".join(textwrap.wrap(words, 84)), fontsize=7, color=SOFT, va="top", transform=axis.transAxes)
+        axis.text(
+            1.0,
+            y,
+            value,
+            fontsize=10.5,
+            color=COLORS[0],
+            va="top",
+            ha="right",
+            transform=axis.transAxes,
+            family="monospace",
+        )
+        axis.text(
+            0.0, y - 0.056, "\n".join(textwrap.wrap(words, 84)), fontsize=7, color=SOFT, va="top", transform=axis.transAxes
+        )
         axis.plot([0, 1], [y + 0.02] * 2, color="#DDDDDD", linewidth=0.6, transform=axis.transAxes, clip_on=False)
 
 
@@ -137,9 +173,11 @@ def _bars(fig: Any, place: Any, found: Difficulty, epochs: float) -> None:
     visits = np.where(np.isfinite(k[order]), np.log(epochs) / k[order], 0.0)
     names = [f"{m.states[m.pair_state[i]]}: {m.actions[m.pair_action[i]]}" for i in order]
     names = [name if len(name) <= 30 else name[:28] + "…" for name in names]
-    panels = (("gap $\\varphi^*$ (reward)", best.gap[order], COLORS[1]),
-              (f"visits needed in $N={epochs:.0e}$ decisions: $\\log N/K$".replace("e+0", "e"), visits, COLORS[0]),
-              ("share of $C(M)$: $\\varphi^*/K$ (reward)", best.gap[order] / k[order], COLORS[2]))
+    panels = (
+        ("gap $\\varphi^*$ (reward)", best.gap[order], COLORS[1]),
+        (f"visits needed in $N={epochs:.0e}$ decisions: $\\log N/K$".replace("e+0", "e"), visits, COLORS[0]),
+        ("share of $C(M)$: $\\varphi^*/K$ (reward)", best.gap[order] / k[order], COLORS[2]),
+    )
     first = None
     for i, (title, values, color) in enumerate(panels):
         axis = fig.add_subplot(place[i], sharey=first)
@@ -151,9 +189,24 @@ def _bars(fig: Any, place: Any, found: Difficulty, epochs: float) -> None:
             axis.set_xscale("log")
         axis.margins(x=0.14)
         for y, value in zip(at, values):
-            text = "not critical" if value == 0 and i else f"{value:.3g}" if value < 1e3 else f"{value:,.0f}" if value < 1e7 else f"{value:.2g}"
-            axis.annotate(text, (max(value, axis.get_xlim()[0]), y), xytext=(3, 0), textcoords="offset points", va="center",
-                          fontsize=6.5, color=SOFT if text == "not critical" else INK)
+            text = (
+                "not critical"
+                if value == 0 and i
+                else f"{value:.3g}"
+                if value < 1e3
+                else f"{value:,.0f}"
+                if value < 1e7
+                else f"{value:.2g}"
+            )
+            axis.annotate(
+                text,
+                (max(value, axis.get_xlim()[0]), y),
+                xytext=(3, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=6.5,
+                color=SOFT if text == "not critical" else INK,
+            )
         axis.grid(axis="y", visible=False)
         axis.tick_params(axis="y", length=0, labelleft=i == 0)
     assert first is not None
