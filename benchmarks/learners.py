@@ -162,7 +162,8 @@ def table(path: Path) -> None:
     for (label, known), ratios in groups.items():
         mean, worst = np.array([r.mean() for r in ratios]), np.array([r.max() for r in ratios])
         print(f"{label}, supports {'known' if known else 'unknown'}: {len(mean)} instances, "
-              f"mean <= 0.8 on {(mean <= 0.8).mean():.0%}, <= 1.0 on {(mean <= 1).mean():.0%}, largest mean {mean.max():.2f}, worst run {worst.max():.2f} "
+              f"mean <= 0.8 on {(mean <= 0.8).mean():.0%}, <= 1.0 on {(mean <= 1).mean():.0%}, "
+              f"largest mean {mean.max():.2f}, worst run {worst.max():.2f} "
               f"(runs above 5: {sum(int((r > 5).sum()) for r in ratios)} of {sum(map(len, ratios))})")
 
 

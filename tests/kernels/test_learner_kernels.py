@@ -1,0 +1,200 @@
+"""The learners' kernels agree with their readable twins."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sojourn.kernels import bk, imed, kl_optimism, planning, posterior
+from sojourn.kernels.least_divergence import least_divergence_reference, least_divergence_row
+from sojourn.learn.counting import Belief
+from sojourn.learn.counts import Counts
+from sojourn.zoo.catalogue import make
+
+seeds = st.integers(0, 10**6)
+
+
+def divergence(*row):
+    return least_divergence_reference(*row)[0]
+
+
+def kernel_divergence(p, value, *rest):
+    return least_divergence_row(p, value, *rest, np.empty(len(p)))[0]
+
+
+def counted(model, epochs, seed, supports):
+    """Return the belief of a learner that has seen `epochs` uniformly random choices."""
+    rng = np.random.default_rng(seed)
+    known = model.knowledge(supports=supports)
+    counts, belief, s = Counts(known), Belief(known), 0
+    for _ in range(epochs):
+        pair = int(rng.integers(model.pair_start[s], model.pair_start[s + 1]))
+        row = slice(model.row_start[pair], model.row_start[pair + 1])
+        s = int(rng.choice(model.next_state[row], p=model.probability[row]))
+        counts.add(pair, float(rng.exponential(1 / model.rate[pair])), s)
+    belief.update(counts)
+    return counts, belief
+
+
+def problem(seed, epochs=60, supports=False):
+    model = make("random", seed=seed % 50, states=4, actions=3)
+    counts, belief = counted(model, epochs, seed, supports)
+    return counts, belief
+
+
+@settings(max_examples=30)
+@given(seeds, st.booleans(), st.integers(0, 200))
+def test_successor_counts_are_found_where_the_reference_finds_them(seed, supports, epochs):
+    counts, belief = problem(seed, epochs, supports)
+    args = counts.head, counts.slot_state, counts.slot_next, counts.slot_count, belief.row_start, belief.next_state
+    again = np.full_like(belief.count, 7)
+    assert posterior.successor_counts_reference(*args, again) == -1
+    assert np.array_equal(again, belief.count)
+    assert belief.count.sum() == epochs
+
+
+def test_a_successor_that_is_not_listed_is_reported_by_both_twins():
+    counts, belief = problem(1, 50, True)
+    start, states = belief.row_start, np.full_like(belief.next_state, 99)
+    args = counts.head, counts.slot_state, counts.slot_next, counts.slot_count, start, states, belief.count
+    assert posterior.successor_counts(*args) == posterior.successor_counts_reference(*args) >= 0
+
+
+@settings(max_examples=30)
+@given(seeds, st.booleans(), st.sampled_from([(0.0, 0.0), (2.0, 1.5)]))
+def test_posterior_draws_are_the_references_bit_for_bit(seed, supports, prior):
+    counts, belief = problem(seed, seed % 90, supports)
+    args = belief.row_start, belief.count, counts.visits, counts.holding_sum, belief.weight
+    one, two = np.random.default_rng(seed), np.random.default_rng(seed)
+    bounds = belief.rate_min, belief.rate_max
+    got = posterior.posterior_sample(one, *args, *prior, *bounds)
+    want = posterior.posterior_sample_reference(two, *args, *prior, *bounds)
+    assert np.array_equal(got[0], want[0]) and np.array_equal(got[1], want[1])
+    assert one.random() == two.random()
+    mean, mean_reference = posterior.posterior_mean(*args, *bounds), posterior.posterior_mean_reference(*args, *bounds)
+    assert np.allclose(mean[0], mean_reference[0], rtol=1e-14) and np.allclose(mean[1], mean_reference[1], rtol=1e-14)
+
+
+@settings(max_examples=30)
+@given(seeds, st.booleans())
+def test_the_best_policy_is_the_references(seed, supports):
+    _, belief = problem(seed, 80, supports)
+    probability, rate = belief.sample(np.random.default_rng(seed))
+    allowed = np.random.default_rng(seed + 1).random(len(rate)) < 0.7
+    allowed[belief.pair_start[:-1]] = True
+    args = (belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward, belief.running, rate, allowed,
+            belief.pair_start[1:] - 1)
+    gain, bias, pair = planning.best_policy(*args)
+    want_gain, want_bias, want_pair = planning.best_policy_reference(*args)
+    assert np.array_equal(pair, want_pair)
+    assert gain == pytest.approx(want_gain, rel=1e-10, abs=1e-12)
+    assert np.allclose(bias, want_bias, rtol=1e-9, atol=1e-9)
+
+
+def test_a_policy_under_which_the_states_fall_apart_can_be_left():
+    """Two states that may stay apart for ever; the better one is reached only by leaving."""
+    start, row_start = np.array([0, 2, 3]), np.array([0, 1, 2, 3])
+    next_state, probability = np.array([0, 1, 1]), np.ones(3)
+    reward, running, rate = np.array([0.0, 0.0, 1.0]), np.zeros(3), np.ones(3)
+    gain, _, pair = planning.best_policy(start, row_start, next_state, probability, reward, running, rate, np.ones(3, dtype=bool),
+                                         np.array([0, 2]))
+    assert pair.tolist() == [1, 2] and gain == pytest.approx(1.0, abs=1e-8)
+
+
+@settings(max_examples=30)
+@given(seeds, st.integers(0, 10**6), st.floats(0, 5), st.floats(-1, 60), st.floats(0, 50))
+def test_the_lead_of_an_index_is_the_references(seed, visits, least, index, more):
+    for runner_up in (index + more, np.inf):
+        assert imed.lead(visits, least, index, runner_up) == imed.lead_reference(visits, least, index, runner_up) >= 1
+
+
+@settings(max_examples=30)
+@given(seeds, st.booleans())
+def test_the_index_chooses_as_the_reference_does(seed, supports):
+    counts, belief = problem(seed, 40 + seed % 200, supports)
+    allowed = imed.skeleton(belief.pair_start, counts.visits)
+    assert np.array_equal(allowed, imed.skeleton_reference(belief.pair_start, counts.visits))
+    probability, rate = belief.mean()
+    gain, bias, greedy = belief.best(probability, rate, belief.pair_start[:-1].copy(), allowed)
+    args = (belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward, belief.running, rate,
+            counts.visits, gain, bias, greedy, belief.rate_min, belief.rate_max)
+    got, want = imed.index_choice(*args), imed.index_choice_reference(*args, kernel_divergence)
+    assert np.array_equal(got[0], want[0]) and np.array_equal(got[1], want[1])
+    assert np.allclose(got[2], want[2], rtol=1e-12)
+
+
+def row_of(seed):
+    """Return (p, values) of a row, half of the time with zeros."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(1, 6))
+    p = rng.dirichlet(np.ones(k))
+    if k > 1 and rng.random() < 0.5:
+        p[rng.integers(k)] = 0.0
+    return p / p.sum(), rng.uniform(-1, 1, k)
+
+
+@settings(max_examples=30)
+@given(seeds, st.floats(1e-6, 10))
+def test_the_upper_index_is_the_references_and_what_it_needs_is_within_the_budget(seed, budget):
+    p, value = row_of(seed)
+    rest = (0.3, 1.7, 0.2, 0.1, 0.4, 0.5, 4.0)
+    got = bk.upper_worth(p, value, *rest, budget, np.empty(len(p)))
+    want = bk.upper_worth_reference(p, value, *rest, budget, divergence)
+    assert got == pytest.approx(want, rel=1e-6, abs=1e-6)
+    here = p @ value + 0.2 + (0.1 - 0.4) / 1.7 - 0.3
+    assert got >= here - 1e-12
+
+
+@settings(max_examples=30)
+@given(seeds, st.floats(1e-8, 20))
+def test_the_best_row_of_a_kl_ball_is_the_references_and_lies_on_its_border(seed, x):
+    p, u = row_of(seed)
+    shortfall, q = u.max() - u, np.empty(len(p))
+    lost = kl_optimism.kl_row(p, shortfall, x, q)
+    want, want_lost = kl_optimism.kl_row_reference(p, shortfall, x)
+    assert lost == pytest.approx(want_lost, rel=1e-8, abs=1e-10)
+    assert np.allclose(q, want, atol=1e-6)
+    assert q.sum() == pytest.approx(1, abs=1e-9) and q.min() >= 0
+    seen = p > 0
+    spent = p[seen] @ np.log(p[seen] / q[seen])
+    assert spent <= x * (1 + 1e-6) + 1e-10
+    if np.ptp(u) > 0 and p @ shortfall > 1e-9 and lost > 1e-12:
+        assert spent == pytest.approx(x, rel=1e-4, abs=1e-9)
+
+
+def test_no_row_of_the_ball_beats_the_best_one():
+    """20,000 rows drawn around p: none within the ball is better."""
+    rng = np.random.default_rng(4)
+    for seed in range(10):
+        p, u = row_of(seed)
+        x = 10.0 ** rng.uniform(-3, 0)
+        q = np.empty(len(p))
+        best = u.max() - kl_optimism.kl_row(p, u.max() - u, x, q)
+        drawn = rng.dirichlet(np.maximum(p, 0.05) * rng.uniform(1, 50), size=2000)
+        seen = p > 0
+        inside = (p[seen] * np.log(p[seen] / np.maximum(drawn[:, seen], 1e-300))).sum(axis=1) <= x
+        assert (drawn[inside] @ u <= best + 1e-12).all()
+
+
+@given(st.floats(1e-10, 200))
+def test_the_exponential_interval_ends_at_the_two_roots(x):
+    low, high = kl_optimism.exponential_interval(x)
+    want_low, want_high = kl_optimism.exponential_interval_reference(x)
+    assert low == pytest.approx(want_low, rel=1e-6) and high == pytest.approx(want_high, rel=1e-6)
+    for y in (low, high):
+        assert y - 1 - np.log(y) == pytest.approx(x, rel=1e-3, abs=1e-15)
+
+
+@settings(max_examples=30)
+@given(seeds, st.booleans())
+def test_kl_sets_and_the_optimistic_bellman_step_are_the_references(seed, supports):
+    counts, belief = problem(seed, 30 + seed % 300, supports)
+    args = belief.row_start, belief.count, counts.visits, counts.holding_sum, 1e-3, belief.rate_min, belief.rate_max
+    got, want = kl_optimism.kl_sets(*args), kl_optimism.kl_sets_reference(*args)
+    assert all(np.allclose(a, b, rtol=1e-9) for a, b in zip(got, want, strict=True))
+    u = np.random.default_rng(seed).uniform(0, 2, len(belief.pair_start) - 1)
+    empirical = belief.count / np.repeat(np.maximum(1, counts.visits), np.diff(belief.row_start))
+    step = (u, belief.pair_start, belief.row_start, belief.next_state, empirical, *got[:3], belief.reward, belief.running, 5.0)
+    one, two = kl_optimism.kl_bellman(*step), kl_optimism.kl_bellman_reference(*step)
+    assert np.allclose(one[0], two[0], atol=1e-9) and np.array_equal(one[1], two[1])
+    assert np.allclose(one[2], two[2]) and np.allclose(one[3], two[3], atol=1e-6)
