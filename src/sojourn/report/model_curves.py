@@ -19,6 +19,7 @@ from sojourn.report.model_style import (
 )
 
 FEW = 25  # states up to which every one gets its tick and its dot
+MANY = 300  # states from which on bars would be too many, and most of the line is empty
 
 
 def plot_curves(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None, title: str | None = None) -> Any:
@@ -32,18 +33,42 @@ def plot_curves(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = No
     panels = fig.subplots(3, 1, sharex=True, height_ratios=[tall, 1.7, 1.7])
     write_title(fig, model, solution, title)
     _policy(panels[0], model, x, solution.policy, used)
-    panels[1].bar(x, occupancy, width=0.72 if len(x) <= 200 else 1.0, color=MIDDLE, edgecolor=DARK if len(x) <= FEW else "none",
-                  linewidth=0.7)
+    _shares(panels[1], x, occupancy)
     panels[1].set_ylabel("share of time", fontsize=10.5, color=INK)
     order = np.argsort(x)
     panels[2].plot(x[order], solution.bias[order], color=DARK, linewidth=2, marker="o" if len(x) <= FEW else None, markersize=4.5)
     panels[2].set_ylabel("bias (reward)", fontsize=10.5, color=INK)
     for ax in panels:
         plain_axes(ax, grid="y")
+    if numbers and len(x) > MANY:
+        _zoom(panels[2], x, occupancy, solution.bias)
     _ticks(panels[2], model, x, numbers)
     panels[2].set_xlabel(axis_names(model, 1, axes)[0], fontsize=10.5, color=INK)
     fig.align_ylabels(panels)
     return fig
+
+
+def _shares(ax: Any, x: np.ndarray, occupancy: np.ndarray) -> None:
+    """Draw the share of time: bars, or one filled outline where bars would be too many."""
+    if len(x) <= MANY:
+        edge = DARK if len(x) <= FEW else "none"
+        ax.bar(x, occupancy, width=0.72 if len(x) <= 200 else 1.0, color=MIDDLE, edgecolor=edge, linewidth=0.7)
+    else:
+        order = np.argsort(x)
+        ax.fill_between(x[order], occupancy[order], step="mid", color=MIDDLE, linewidth=0)
+        ax.set_ylim(bottom=0)
+
+
+def _zoom(ax: Any, x: np.ndarray, occupancy: np.ndarray, bias: np.ndarray) -> None:
+    """Show of a long line the part where time is spent, and some more, if that is less than half of it."""
+    lived = x[occupancy > 1e-6 * occupancy.max()]
+    low, high = lived.min(), lived.max()
+    more = 0.5 * (high - low) + 5
+    if high - low + 2 * more < 0.5 * np.ptp(x):
+        left, right = max(low - more, x.min() - 0.5), min(high + more, x.max() + 0.5)
+        seen = bias[(x >= left) & (x <= right)]
+        ax.set_xlim(left, right)
+        ax.set_ylim(seen.min() - 0.05 * np.ptp(seen) - 1e-9, seen.max() + 0.05 * np.ptp(seen) + 1e-9)
 
 
 def _by_place(policy: np.ndarray, x: np.ndarray) -> list[int]:

@@ -74,6 +74,8 @@ def axis_names(model: Any, dimensions: int, given: Sequence[str] | None = None) 
         names = list(family(name).axes) if name in families() else []
     if len(names) >= dimensions:
         return names[:dimensions]
+    if names and names[0].endswith(" 1"):  # "customers at queue 1", and so on for a third queue
+        return [f"{names[0][:-1]}{i + 1}" for i in range(dimensions)]
     return ["state"] if dimensions == 1 else [f"x{i + 1}" for i in range(dimensions)]
 
 
