@@ -63,8 +63,10 @@ def simulate(model: CTMDP, learner_or_policy: Any, *, max_epochs: int | float | 
         stops = time_checkpoints(checkpoints, until, float(walk.world.mean.min()))
     speed = Speed(_listener(progress, horizon, until))
     with interruptible() as interrupt:
-        points = list(_points(walk, stops, horizon, until is not None, interrupt, speed))
-    speed.close()
+        try:
+            points = list(_points(walk, stops, horizon, until is not None, interrupt, speed))
+        finally:
+            speed.close()
     return _run(walk, points, speed, seed, interrupt.is_set())
 
 
