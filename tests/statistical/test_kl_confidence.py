@@ -48,7 +48,7 @@ def ever_outside(rng, runs, epochs, confidence):
 
 
 def test_the_union_over_all_numbers_of_visits_holds_at_all_times():
-    """4,000 samples of 300 at confidence 0.5: false alarms below 1e-6 if the promise holds; without the union bound it would not."""
+    """4,000 samples of 300 at confidence 0.5: false alarms below 1e-6 if the promise holds; without the union it does not."""
     runs = 4000
     assert ever_outside(np.random.default_rng(3), runs, 300, 0.5) <= binom.ppf(1 - 1e-6, runs, 0.5)
     n = np.arange(1, 301)
@@ -106,5 +106,6 @@ def test_sets_tighten_as_the_same_frequencies_are_seen_more_often():
 
 
 def test_an_interval_outside_the_bounds_is_put_at_the_nearer_one_and_counted():
-    _, low, high, empty = kl_sets(np.array([0, 1, 2]), np.array([500, 500]), np.array([500, 500]), np.array([5.0, 5000.0]), 0.1, 1.0, 7.0)
+    visits = np.array([500, 500])
+    _, low, high, empty = kl_sets(np.array([0, 1, 2]), visits, visits, np.array([5.0, 5000.0]), 0.1, 1.0, 7.0)
     assert empty == 2 and low.tolist() == high.tolist() == [7.0, 1.0]

@@ -51,7 +51,7 @@ def test_ct_kl_ucrl_pays_at_least_40_times_less_than_ct_ucrl_on_three_state():
 
 
 def test_a_pessimistic_rate_prior_with_doubling_episodes_fails_and_the_default_prior_does_not():
-    """Rates believed to be the slowest possible, with the weight of 30 visits: what looks slow is not tried again for a very long time."""
+    """Rates believed to be the slowest possible, with the weight of 30 visits: what looks slow is not tried again for long."""
     model = make("three-state")
     bad = final(model, "ct-psrl", 10**5, range(6), episodes="doubling", rate_prior=(30.0, 30.0))
     good = final(model, "ct-psrl", 10**5, range(6))
@@ -81,7 +81,8 @@ def test_certainty_equivalence_tries_every_action_c_log_n_times():
 def test_known_unit_rates_are_never_doubted():
     """Discrete time: with rate bounds (1, 1) and unit holding times the learners plan with rate 1 and learn rows only."""
     rng = np.random.default_rng(2)
-    model = CTMDP.from_arrays(rng.dirichlet(np.ones(3), size=(3, 2)), np.ones((3, 2)), rng.uniform(0, 1, (3, 2)), rate_bounds=(1.0, 1.0))
+    transition, reward = rng.dirichlet(np.ones(3), size=(3, 2)), rng.uniform(0, 1, (3, 2))
+    model = CTMDP.from_arrays(transition, np.ones((3, 2)), reward, rate_bounds=(1.0, 1.0))
     for name in ("default", "ct-psrl", "ct-bk"):
         subject = learner(name, model.knowledge(), seed=1)
         simulate(model, subject, max_epochs=2000, seed=1, holding_times="deterministic")
