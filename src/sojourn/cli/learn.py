@@ -13,6 +13,7 @@ from sojourn.errors import ParameterError
 ROWS = 12
 DELTA = 0.01
 EPOCHS = 1e7
+LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficulty`
 
 
 @click.command("learn")
@@ -139,6 +140,24 @@ def in_words(run: Any, label: str) -> list[str]:
         f"optimal gain   {run.gain:.9g} per unit of time; gained {last.reward / last.time if last.time else float('nan'):.9g}",
         f"regret         {last.regret:.6g} after {last.epochs:,} decisions (completed {last.completed_regret:.6g}, "
         f"adjusted {last.adjusted_regret:.6g}, pseudo {last.pseudo_regret:.6g})",
+        *against_bounds(run, last.epochs, last.pseudo_regret),
         f"speed          {run.decisions_per_second:.3g} decisions per second",
         "", *table,
     ]
+
+
+def against_bounds(run: Any, epochs: int, pseudo_regret: float) -> list[str]:
+    """Return the line that sets the regret against C(M) log N (thm:main); nothing where the model has no lower bound."""
+    from sojourn.errors import SojournError
+    from sojourn.instance.difficulty import difficulty
+
+    known = getattr(run.learner, "knowledge", None)
+    if known is None or run.model.n_states > LARGE or epochs < 3:
+        return []
+    try:
+        bound = difficulty(run.model, (known.rate_min, known.rate_max)).lower_bound(epochs=epochs)
+    except SojournError:
+        return []
+    if bound <= 0:
+        return ["lower bound    C(M) = 0: no pair is critical, so it says nothing"]
+    return [f"lower bound    {bound:.6g} = C(M) log N, to first order; the pseudo-regret is {pseudo_regret / bound:.3g} times that"]
