@@ -51,7 +51,17 @@ planning = "fast"
 def start(folder: Path, store: str, place: str) -> subprocess.Popen:
     """Start the study into `store`, on so many workers or on Dask."""
     where = ["--dask", "local", "--workers", "2"] if place == "dask" else ["--workers", place]
-    words = ["study", "run", str(folder / "study.toml"), "--store", str(folder / store), *where, "--checkpoint-seconds", "0.3", "--quiet"]
+    words = [
+        "study",
+        "run",
+        str(folder / "study.toml"),
+        "--store",
+        str(folder / store),
+        *where,
+        "--checkpoint-seconds",
+        "0.3",
+        "--quiet",
+    ]
     with open(folder / "stderr.txt", "ab") as stderr:
         return subprocess.Popen([sys.executable, "-m", "sojourn", *words], start_new_session=True, stderr=stderr)
 
@@ -161,8 +171,11 @@ def main() -> None:
         sys.exit(f"FAILED: the last run ended with {last.returncode}; see {folder / 'stderr.txt'}")
     check(folder, counted, "2")
     save(folder, counted)
-    print(f"{sum(counted['kills'].values())} kills {counted['kills']} on {counted['places']}, {counted['completed']} studies completed: "
-          f"one hash {counted['hash'][:16]}, {counted['replications']} replications each, none lost, none doubled")
+    print(
+        f"{sum(counted['kills'].values())} kills {counted['kills']} on {counted['places']}, "
+        f"{counted['completed']} studies completed: "
+        f"one hash {counted['hash'][:16]}, {counted['replications']} replications each, none lost, none doubled"
+    )
 
 
 if __name__ == "__main__":

@@ -27,13 +27,13 @@ def finished(small_study, tmp_path):
 
 
 def test_a_store_is_one_file_when_it_is_closed(finished):
-    study, _, _ = finished
+    study = finished[0]
     beside = {path.name for path in study.store_path.parent.glob("store.sqlite*")}
     assert beside == {"store.sqlite", "store.sqlite.lock"}
 
 
 def test_flipped_bits_are_noticed_or_do_not_matter_and_the_rest_is_recoverable(finished, tmp_path):
-    study, good, table = finished
+    _study, good, table = finished
     rng = np.random.default_rng(11)
     noticed = 0
     for trial in range(60):
@@ -85,9 +85,8 @@ def test_a_truncated_store_is_refused_and_what_is_left_is_saved(finished, tmp_pa
     study, good, table = finished
     cut = tmp_path / "cut.sqlite"
     cut.write_bytes(good[: int(len(good) * share)])
-    with pytest.raises(StoreError, match=r"cut\.sqlite"):
-        with Store(cut) as store:
-            store.verify()
+    with pytest.raises(StoreError, match=r"cut\.sqlite"), Store(cut) as store:
+        store.verify()
     if share >= 0.3:
         new = tmp_path / "new.sqlite"
         done = salvage(new, cut, study.spec)
@@ -98,7 +97,7 @@ def test_a_truncated_store_is_refused_and_what_is_left_is_saved(finished, tmp_pa
 
 
 def test_a_store_in_a_folder_that_cannot_be_written_is_read_and_not_written(finished, tmp_path):
-    study, _, table = finished
+    study, _, _table = finished
     folder = tmp_path / "readonly"
     folder.mkdir()
     (folder / "s.sqlite").write_bytes(study.store_path.read_bytes())
@@ -188,7 +187,7 @@ def test_a_newer_store_is_refused_and_an_older_one_is_migrated_or_refused(finish
 
 
 def test_a_failed_migration_leaves_the_old_store(finished, monkeypatch):
-    study, good, _ = finished
+    study, _good, _ = finished
 
     def half(database):
         database.execute("DROP TABLE checkpoints")

@@ -75,7 +75,7 @@ def test_a_replication_is_what_simulate_gives_for_its_seed(small_study):
     model = spec.models[0].model
     run = simulate(model, learner("ct-ucrl", model.knowledge(), seed=seed, delta=0.1), max_epochs=400, checkpoints=12, seed=seed)
     with Store(study.store_path) as store:
-        stored = [r.data for r in store.results() if r.replication == 1][0]
+        stored = next(r.data for r in store.results() if r.replication == 1)
     for name in ("epochs", "times", "rewards", "regret", "completed_regret", "adjusted_regret", "pseudo_regret"):
         assert np.array_equal(stored[name], getattr(run, name)), name
     assert np.array_equal(model.table(stored["visits"], fill=0), run.visits)

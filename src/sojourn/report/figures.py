@@ -227,7 +227,7 @@ def debt_figure(summary: Summary, model: str) -> Any:
     panel.set_xscale("log")
     panel.set_yticks(range(len(pairs)), [f"{_clip(s)}, {_clip(a)}" for s, a in pairs])
     panel.set_ylim(len(pairs) - 0.5, -0.5)
-    panel.set_xlabel("mean visits / (log N / K)     (left of 1: less than any uniformly fast learner needs in the long run)")
+    panel.set_xlabel("mean visits / (log N / K)     (left of 1: fewer than any uniformly fast learner takes in the long run)")
     _legend(figure, panel)
     return figure
 
@@ -243,7 +243,8 @@ def policy_figure(summary: Summary, model: str) -> Any:
     total: dict[tuple[int, ...], float] = {}
     for c in shown:
         for policy, share in c.policies:
-            total[policy] = total.get(policy, 0.0) + share
+            if share > 1e-3:
+                total[policy] = total.get(policy, 0.0) + share
     ranked = sorted(total, key=lambda policy: (policy != optimal, -total[policy], policy))[:POLICIES]
     figure, axes = new_figure(7.4, 1.2 + 0.42 * len(shown))
     panel = axes[0][0]
@@ -265,7 +266,7 @@ def policy_figure(summary: Summary, model: str) -> Any:
         )
         left += width
     rest = np.maximum(0.0, 1.0 - left)
-    if rest.max() > 1e-6:
+    if rest.max() > 2e-3:
         panel.barh(
             range(len(shown)), rest, left=left, color="white", edgecolor="black", linewidth=0.5, label="other policies", height=0.62
         )

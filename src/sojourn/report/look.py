@@ -7,7 +7,7 @@ from typing import Any
 from sojourn.errors import require
 
 # Okabe and Ito's palette, in an order in which neighbours also differ in lightness
-COLORS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#000000", "#7F7F7F")
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#404040", "#999999")
 DASHES = ("-", (0, (6, 2)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2, 2, 2)), (0, (4, 4)), (0, (2, 3)), (0, (10, 3)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")

@@ -34,7 +34,7 @@ from sojourn.study.words import (
 
 CAPTIONS = {
     "regret": "{regret} against decisions, linear (left) and logarithmic (right). Line: mean; shade: 95 % band of the mean at each "
-    "point by itself; faint: single runs (at most 50). Dotted: the lower bound C(M) log N of any uniformly fast learner.",
+    "point by itself; faint: single runs (at most 50).",
     "growth": "Left: {regret} divided by log N; a logarithmic regret becomes flat. Right: both axes logarithmic, "
     "against the bounds.",
     "final": "Final {regret} of every run, with the mean and its 95 % band (thick), and the median (thin).",
@@ -98,8 +98,10 @@ class Page:
 
     def findings(self) -> Iterator[str]:
         """Yield a sentence for each model: who has the least mean regret, and whether that is shown."""
+        told = {entry.label for entry in self.learners if entry.source["name"] == "oracle"}  # wins by definition
         for model in model_labels(self.summary):
             rows = sorted((r for r in self.summary.rows if r.model == model), key=lambda r: r.mean)
+            rows = [r for r in rows if r.learner not in told] or rows
             best = rows[0]
             band = f" (95 % band {number(best.low)} to {number(best.high)})" if best.replications > 1 else ""
             ratio = f", {number(best.ratio)} times C(M) log N" if best.ratio == best.ratio else ""
@@ -129,9 +131,15 @@ class Page:
             "completed regret up to a bounded term, with much less noise. The other regrets: "
             "sojourn study report STORE --regret regret|completed|adjusted.",
             f"Bands are 95 % confidence bands of the mean over replications, by {band}, at each point by itself.",
-            f"Learners are compared by {test} on the final value, p-values corrected by Holm's method over all "
-            f"{len(s.comparisons)} comparisons; the effect is Hedges' g, and P(first lower) the chance that a run of the first has "
-            "less regret than one of the second.",
+            *(
+                [
+                    f"Learners are compared by {test} on the final value, p-values corrected by Holm's method over all "
+                    f"{len(s.comparisons)} comparisons; the effect is Hedges' g, and P(first lower) the chance that a run of the first has "
+                    "less regret than one of the second."
+                ]
+                if s.comparisons
+                else []
+            ),
             "C(M) log N is the lower bound of any uniformly fast learner, valid as N grows; a single finite run may be below it.",
             *[f"{label}: no lower bound, because {b.reason}" for label, b in s.bounds.items() if b.reason],
             *[
@@ -189,8 +197,10 @@ class Page:
             if figure is not None:
                 yield name, figure
 
-    def caption(self, name: str) -> str:
+    def caption(self, name: str, model: str) -> str:
         text = CAPTIONS[name].format(regret=self.words)
+        if name == "regret" and self.summary.bounds[model].constant > 0:
+            text += " Dotted: C(M) log N, the lower bound of any uniformly fast learner."
         return text[0].upper() + text[1:]
 
     def html(self) -> str:
@@ -208,7 +218,7 @@ class Page:
             for name, figure in self.figures(model):
                 alt = escape(f"{ALT[name]} on {model}", quote=True)
                 body.append(
-                    f'<figure><img src="{_data(figure)}" alt="{alt}"><figcaption>{escape(self.caption(name))}</figcaption></figure>'
+                    f'<figure><img src="{_data(figure)}" alt="{alt}"><figcaption>{escape(self.caption(name, model))}</figcaption></figure>'
                 )
         if s.comparisons:
             body.append("<h2>Comparisons</h2>" + html_table(COMPARISON_HEAD, comparison_rows(s)))
@@ -251,7 +261,7 @@ class Page:
             for name, figure in self.figures(model):
                 file = folder / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', model).strip('-')}-{name}.png"
                 save(figure, file, "png")
-                parts.append(f"![{ALT[name]} on {model}]({folder.name}/{file.name})\n\n*{self.caption(name)}*")
+                parts.append(f"![{ALT[name]} on {model}]({folder.name}/{file.name})\n\n*{self.caption(name, model)}*")
         if s.comparisons:
             parts += ["## Comparisons", markdown(COMPARISON_HEAD, comparison_rows(s))]
         if s.debts:

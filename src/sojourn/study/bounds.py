@@ -41,14 +41,18 @@ def bounds_of(model: CTMDP, learners: dict[str, dict[str, Any]] | None = None, e
     `learners` are {catalogue name: parameters}: an upper bound is there only if a learner to which it applies is.
     """
     if model.n_pairs > MAX_PAIRS:
-        return Bounds(reason=f"the model has {model.n_pairs:,} pairs; above {MAX_PAIRS:,} the constants are left to `sojourn difficulty`.")
+        return Bounds(
+            reason=f"the model has {model.n_pairs:,} pairs; above {MAX_PAIRS:,} the constants are left to `sojourn difficulty`."
+        )
     try:
         found = difficulty(model)
         known = Bounds(gaps=found.optimum.gap, gain=found.gain, policy=np.asarray(found.policy))
     except SojournError as error:
         return Bounds(reason=str(error))
     try:
-        known = replace(known, constant=found.lower_bound_constant, divergence=found.divergences.k, critical=found.divergences.critical)
+        known = replace(
+            known, constant=found.lower_bound_constant, divergence=found.divergences.k, critical=found.divergences.critical
+        )
     except SojournError as error:
         return replace(known, reason=str(error))
     if model.n_pairs > MAX_UPPER_PAIRS or not learners:
@@ -64,8 +68,11 @@ def _upper(found: Difficulty, learners: dict[str, dict[str, Any]], epochs: int |
         for words, consistent in (("CT-UCRL bound as printed", False), ("CT-UCRL bound, unit-consistent", True)):
             _keep(out, words, lambda n, offset, c=consistent: found.upper_bound(n, consistent=c, offset=offset))
     if epochs and "ct-ucrl-doubling" in learners:
-        _keep(out, "doubling bound, unit-consistent",
-              lambda n, offset: found.upper_bound_doubling(epochs=max(2.0, n), consistent=True, offset=offset))
+        _keep(
+            out,
+            "doubling bound, unit-consistent",
+            lambda n, offset: found.upper_bound_doubling(epochs=max(2.0, n), consistent=True, offset=offset),
+        )
     return out
 
 
@@ -74,7 +81,7 @@ def _keep(out: dict[str, Callable[[float], float]], words: str, bound: Callable[
     for offset, note in ((None, ""), (0.0, " (log N term)")):
         try:
             if math.isfinite(bound(10.0, offset)):
-                out[words + note] = lambda n: bound(max(1.0, n), offset)
+                out[words + note] = lambda n, offset=offset: bound(max(1.0, n), offset)  # type: ignore[misc]
                 return
         except SojournError:
             continue

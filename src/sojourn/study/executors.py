@@ -137,10 +137,7 @@ def dask_executor(address: str, workers: int | None = None) -> Callable[[], Exec
         distributed: Any = require("distributed", "dask")
         close: list[Callable[[], Any]] = []
         if address == "local":
-            count = workers or os.cpu_count() or 1
-            cluster = distributed.LocalCluster(
-                n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-            )
+            cluster = _local_cluster(distributed, workers or os.cpu_count() or 1)
             client = distributed.Client(cluster, set_as_default=False)
             close = [client.close, cluster.close]
         else:
@@ -157,6 +154,20 @@ def dask_executor(address: str, workers: int | None = None) -> Callable[[], Exec
         return found
 
     return make
+
+
+def _local_cluster(distributed: Any, workers: int) -> Any:
+    """Start a cluster of processes here; where one dies while it starts, try again."""
+    for attempt in range(3):
+        try:
+            return distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+            )
+        except (RuntimeError, OSError, TimeoutError) as error:
+            if attempt == 2:
+                raise StoreError(
+                    f"{workers} Dask workers did not start here ({error}); try fewer, or run without --dask."
+                ) from error
 
 
 def is_transient(error: BaseException) -> bool:

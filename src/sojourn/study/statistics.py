@@ -35,22 +35,23 @@ def mean_band(values: np.ndarray, level: float = 0.95, method: str = "t") -> tup
 
     mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(count)
     if method == "bootstrap":
-        low, high = _studentised(values, mean, error, (1 - level) / 2)
+        low, high = _studentised(values, mean, (1 - level) / 2)
         return mean - high * error, mean - low * error
     reach = t.ppf((1 + level) / 2, count - 1) * error
     return mean - reach, mean + reach
 
 
-def _studentised(values: np.ndarray, mean: np.ndarray, error: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
+def _studentised(values: np.ndarray, mean: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the quantiles of (resampled mean - mean) / its own standard error."""
     rng = np.random.default_rng(np.random.SeedSequence(20_260, spawn_key=(len(values),)))
     count = len(values)
     ratios = np.empty((RESAMPLES, *values.shape[1:]))
-    for i in range(RESAMPLES):
-        again = values[rng.integers(0, count, count)]
-        spread = again.std(axis=0, ddof=1) / np.sqrt(count)
+    block = max(1, 2_000_000 // values.size)
+    for start in range(0, RESAMPLES, block):
+        again = values[rng.integers(0, count, (min(block, RESAMPLES - start), count))]
+        spread = again.std(axis=1, ddof=1) / np.sqrt(count)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratios[i] = np.where(spread > 0, (again.mean(axis=0) - mean) / spread, 0.0)
+            ratios[start : start + block] = np.where(spread > 0, (again.mean(axis=1) - mean) / spread, 0.0)
     low, high = np.quantile(ratios, [tail, 1 - tail], axis=0)
     return low, high
 
