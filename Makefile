@@ -6,7 +6,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: run test check bench docs clean
 
 run: .venv/ready-run
-	$(BIN)/sojourn solve customer-selection:servers=5,classes=3
+	mkdir -p demo
+	$(BIN)/sojourn study run studies/demo/study.toml --store demo/demo.sqlite --report demo/report.html
 
 test: .venv/ready-dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
