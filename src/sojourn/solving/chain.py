@@ -15,6 +15,7 @@ from sojourn.errors import ModelError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.graph import closed_classes
 
+IMBALANCE = 1e-9  # Σ|law P - law| above which a stationary law is not believed
 DENSE = 200  # states up to which a dense factorization is faster than a sparse one
 
 
@@ -137,6 +138,12 @@ def gain_and_bias(chain: Chain, recurrent: np.ndarray, often: int = -1) -> tuple
             reference = int(np.argmax(law))
             factors = Factors(chain, reference)
             law = _stationary(chain, factors, reference)
+        if _imbalance(chain, law) > IMBALANCE:  # the reference is so rare that floats do not see the way back to it
+            reference = _busy_state(chain, recurrent)
+            factors = Factors(chain, reference)
+            law = _stationary(chain, factors, reference)
+            if _imbalance(chain, law) > IMBALANCE:
+                raise _singular(chain)
     gain, bias = float(law @ chain.reward / (law @ chain.holding)), np.zeros(chain.n_states)
     for _ in range(3):  # the first pass solves, the others take the rounding errors out
         rest = chain.reward - gain * chain.holding + differences(chain.matrix, bias)
@@ -158,6 +165,21 @@ def _exact_law(chain: Chain, recurrent: np.ndarray) -> np.ndarray:
     law = np.zeros(chain.n_states)
     law[recurrent] = visits / visits.sum()
     return law
+
+
+def _imbalance(chain: Chain, law: np.ndarray) -> float:
+    """Return Σ|law P - law|: about 1e-15 for a stationary law."""
+    return float(np.abs(chain.matrix.T @ law - law).sum())
+
+
+def _busy_state(chain: Chain, recurrent: np.ndarray) -> int:
+    """Return a state where the lazy chain spends much time after many steps from anywhere."""
+    law = np.zeros(chain.n_states)
+    law[recurrent] = 1.0 / len(recurrent)
+    back = chain.matrix.T.tocsr()
+    for _ in range(int(min(4 * len(recurrent), 200 + 1e9 / chain.matrix.nnz))):
+        law = (law + back @ law) / 2
+    return int(np.argmax(law))
 
 
 def _stationary(chain: Chain, factors: Factors, reference: int) -> np.ndarray:
