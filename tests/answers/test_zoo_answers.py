@@ -309,6 +309,18 @@ def test_market_making_tends_from_below_to_the_eigenvalue():
     assert short[3] < 1e-3 * exact
 
 
+@pytest.mark.parametrize("limit", [50, 100, 400])
+def test_market_making_spends_its_time_near_zero_however_wide_the_limits(limit):
+    # the state numbered 0 is visited once in 10^hundreds of years: its hitting times must not be what is computed from
+    model = make("market-making", max_inventory=limit)
+    solution = sojourn.solve(model)
+    value = sojourn.evaluate(model, solution.policy)
+    assert value.occupancy[limit] == pytest.approx(0.31644141633752737, rel=1e-9)
+    chosen = model.policy_pairs(solution.policy)
+    per_time = model.running[chosen] + model.expected_reward[chosen] * model.rate[chosen]
+    assert value.occupancy @ per_time == pytest.approx(solution.gain, rel=1e-9)
+
+
 def test_market_making_is_symmetric_and_leans_against_its_inventory():
     chosen = policy("market-making")
     quotes = {q: [float(x.split()[1]) for x in chosen[f"inventory {q}"].split(" / ")] for q in range(-4, 5)}
