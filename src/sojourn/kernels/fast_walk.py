@@ -31,7 +31,7 @@ def packed_cells(next_state, cut, own, other):
 
 
 @kernel
-def _fill(integers, floats, policy_pair, row_start, mean, reward, left, visits, holding_sum, reward_sum):
+def fill(integers, floats, policy_pair, row_start, mean, reward, left, visits, holding_sum, reward_sum):
     for state in range(len(policy_pair)):
         pair, at = policy_pair[state], 8 * state
         integers[at] = visits[pair]
@@ -45,8 +45,8 @@ def _fill(integers, floats, policy_pair, row_start, mean, reward, left, visits, 
 
 
 @kernel
-def _write_back(integers, floats, packed, policy_pair, row_start, own, other, left, total, visits, holding_sum, reward_sum,
-                slot_of, slot_count):
+def write_back(integers, floats, packed, policy_pair, row_start, own, other, left, total, visits, holding_sum, reward_sum,
+               slot_of, slot_count):
     for state in range(len(policy_pair)):
         pair, at = policy_pair[state], 8 * state
         done = integers[at] - visits[pair]
@@ -67,7 +67,7 @@ def _write_back(integers, floats, packed, policy_pair, row_start, own, other, le
 
 
 @kernel
-def _entry(cell, which, own, other):
+def entry_of(cell, which, own, other):
     if which == ONE:
         return other[cell >> TWO]
     return own[cell >> TWO]
@@ -81,7 +81,7 @@ def walk_fast(world, state, words, policy_pair, left, total, fold, max_epochs, m
     head, slot_state, slot_next, used = fold.head, fold.slot_state, fold.slot_next, fold.used
     floats = integers.view(np.float64)
     cuts = packed.view(np.uint64)
-    _fill(integers, floats, policy_pair, row_start, world.mean, world.reward, left, fold.visits, fold.holding_sum, fold.reward_sum)
+    fill(integers, floats, policy_pair, row_start, world.mean, world.reward, left, fold.visits, fold.holding_sum, fold.reward_sum)
     pays = False
     for pair in policy_pair:
         pays = pays or running[pair] != 0.0
@@ -113,7 +113,7 @@ def walk_fast(world, state, words, policy_pair, left, total, fold, max_epochs, m
         times = packed[cell + TWO + which]
         packed[cell + TWO + which] = times + 1
         if times == 0:  # perhaps never seen before: slots are given out in the order of first sight
-            entry = _entry(cell, which, own, other)
+            entry = entry_of(cell, which, own, other)
             if slot_of[entry] < 0:
                 slot_of[entry] = find_slot(policy_pair[here], next_state[entry], head, slot_state, slot_next, slot_count, used)
         time += tau
@@ -124,8 +124,8 @@ def walk_fast(world, state, words, policy_pair, left, total, fold, max_epochs, m
         epochs += 1
     words[0], words[1] = high, low
     clock[0], clock[1], clock[2] = time, extra, tau
-    _write_back(integers, floats, packed, policy_pair, row_start, own, other, left, total, fold.visits, fold.holding_sum,
-                fold.reward_sum, slot_of, slot_count)
+    write_back(integers, floats, packed, policy_pair, row_start, own, other, left, total, fold.visits, fold.holding_sum,
+               fold.reward_sum, slot_of, slot_count)
     if epochs == 0:
         return state, 0, ended, -1, -1
-    return np.int64(here), epochs, ended, policy_pair[was], _entry(cell, which, own, other)
+    return np.int64(here), epochs, ended, policy_pair[was], entry_of(cell, which, own, other)

@@ -33,7 +33,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.kernels.alias import jump
-from sojourn.kernels.bulk_walk import walk_bulk
+from sojourn.kernels.bulk_walk import settle, walk_bulk
 from sojourn.kernels.fast_walk import packed_cells, walk_fast
 from sojourn.kernels.walk import EXPONENTIAL, holding_time, walk_plan
 from sojourn.learn.counts import Counts
@@ -152,9 +152,12 @@ class Walk:
         room = min(room, episode.epochs_left)
         fold = self._fold_into(counts)
         if self.bulk and episode.cumulative is None:
-            self.position, epochs, ended, pair, entry = walk_bulk(
-                self.world, self.position, self.stream.generator, episode.policy_pair, episode.left, self.visits, fold, room,
-                safe_from(self.world.mean, fold.scale), self.clock)
+            pending = np.zeros(len(self.visits), dtype=np.int64)
+            self.position, epochs, ended, pair, entry, waits = walk_bulk(
+                self.world, self.position, self.stream.words, episode.policy_pair, episode.left, self.visits, fold, room,
+                safe_from(self.world.mean, fold.scale), self.clock, pending, self._records, self._cells)
+            settle(self.stream.generator, self.world, episode.policy_pair, pending, pair if waits else -1, fold.holding_sum,
+                   self.clock)
         elif self._plain_world and episode.cumulative is None and not (listening or self.record):
             self.position, epochs, ended, pair, entry = walk_fast(
                 self.world, self.position, self.stream.words, episode.policy_pair, episode.left, self.visits, fold, room, limit,
