@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.errors import ToleranceError
 from sojourn.instance.first_passage import AllTargets, Passage
 from sojourn.model.ctmdp import CTMDP
 
@@ -251,7 +252,10 @@ class _Bracket:
         """Solve a few targets exactly: each next one is the state farthest from the last target."""
         target = 0
         for _ in range(self.TARGETS):
-            value, choice = self.passage.solve(target, self.passage.toward(target))
+            try:
+                value, choice = self.passage.solve(target, self.passage.toward(target))
+            except ToleranceError:  # beyond double precision; what is known so far remains a lower bound
+                return
             self.solved[target] = choice
             s = int(np.argmax(value))
             if value[s] > self.value or not self.low:

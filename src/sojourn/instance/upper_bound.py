@@ -18,7 +18,8 @@ from sojourn.model.ctmdp import CTMDP
 from sojourn.model.numbers import real_number
 from sojourn.solving.chain import Chain, chain_of, gain_and_bias
 
-WORK = 2e9  # multiplications up to which n_π is worked out
+WORK = 3e8  # multiplications up to which n_π is worked out
+STEPS = 30_000  # and decisions ahead
 
 
 def upper_bound_constant(
@@ -135,7 +136,7 @@ def _last_failures(
     fails: Callable[..., np.ndarray],
 ) -> dict[tuple[int, ...], int] | None:
     """Return 1 + the last n at which fails(n, h, P^n h, expected cost of n decisions) from some state; beyond `last` none does."""
-    if not float(last.sum()) * model.n_states**2 <= WORK:
+    if not (float(last.sum()) * model.n_states**2 <= WORK and last.max() <= STEPS):
         return None
     last = last.astype(np.int64)
     n_pi = np.ones(len(every), dtype=np.int64)

@@ -107,7 +107,10 @@ def _gap(d: Difficulty) -> list[str]:
 
 
 def _diameter(d: Difficulty) -> list[str]:
-    found = d.diameters
+    try:
+        found = d.diameters
+    except SojournError as error:
+        return [f"The diameter is not available: {error}"]
     if np.isinf(found.value):
         s, t = (d.model.states[i] for i in found.pair)
         return [f"The diameter is infinite: no policy leads from {s!r} to {t!r}."]
@@ -229,6 +232,8 @@ def constants(d: Difficulty) -> list[tuple[str, str, str]]:
 
 
 def _diameter_words(d: Difficulty) -> str:
+    if value_or_none(lambda: d.diameter) is None:
+        return "the longest of the shortest expected times between two states"
     s, t = (d.model.states[i] for i in d.diameter_pair)
     lo, hi = d.diameter_bounds
     return f"time from {s} to {t} at best" + (f", proved within {hi - lo:.1e}" if np.isfinite(hi - lo) else "")
