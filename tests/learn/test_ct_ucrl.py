@@ -110,9 +110,10 @@ def test_stopping_and_restoring_in_the_middle_of_an_episode_changes_nothing(walk
     broken = walker(model, new(kind, model, supports), seed)
     for stop in stops:
         broken.walk(stop)
-        saved = broken.learner.state()
+        saved, taken = broken.learner.state(), broken.learner.snapshot()
         broken.learner = new(kind, model, supports)
         broken.learner.restore(saved)
+        assert same(broken.learner.snapshot(), taken)
     broken.walk(100)
     assert broken.decisions == straight.decisions
     assert same(broken.learner.state(), straight.learner.state())
@@ -183,6 +184,13 @@ def test_stopping_on_the_gain_certifies_the_gain(walker):
         for episode in walker(model, new(kind, model), 5).walk(200).episodes:
             info = episode.plan.info
             assert info["optimistic_gain"] - info["optimistic_gain_low"] < width / np.sqrt(episode.start_epoch)
+
+
+@pytest.mark.parametrize("stop, tolerance", [("printed", 0.5), ("gain", 0.5 / 3)])
+def test_the_tolerance_counts_the_coming_decision(walker, stop, tolerance):
+    model = random_model(5)
+    learner = CTUCRL(model.knowledge(), delta=0.1, stop=stop)
+    assert walker(model, learner).walk(3).learner.tolerance() == tolerance
 
 
 @pytest.mark.parametrize("factor, warns", [(0.05, True), (0.2, False), (9.0, False), (11.0, True)])

@@ -86,6 +86,10 @@ def test_unknown_rewards_are_planned_at_the_mean_plus_the_radius():
     assert scaled.reward[0] == pytest.approx(0.25 + reward_radius(np.array([3]), 2, 1, 4, 0.1)[0], abs=1e-15)
 
 
+def test_the_radius_of_a_reward_is_the_one_of_jaksch():
+    assert reward_radius(np.array([50]), 3, 2, 100, 0.01)[0] == pytest.approx((7 * np.log(2 * 3 * 2 * 100 / 0.01) / (2 * 50)) ** 0.5)
+
+
 def test_a_model_outside_its_radius_or_interval_is_not_plausible():
     knowledge = one_pair((1.0, 5.0), n_states=2)
     counts = Counts(knowledge, 1.0)
