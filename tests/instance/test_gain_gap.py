@@ -29,12 +29,14 @@ def compare(exact):
     assert float(exact.gain - values[tuple(int(a) for a in found.policy)]) == pytest.approx(found.value, rel=1e-9, abs=0)
 
 
+@pytest.mark.slow
 def test_gaps_of_single_deviations_are_the_gaps_of_all_policies_without_ties(make_exact):
     rng = np.random.default_rng(1)
     for i in range(500):
         compare(make_exact(rng, int(rng.integers(2, 4)), int(rng.integers(1, 4)), 0, running=i % 3 == 0))
 
 
+@pytest.mark.slow
 def test_gaps_of_single_deviations_are_the_gaps_of_all_policies_with_ties(make_exact):
     rng = np.random.default_rng(2)
     for i in range(500):
