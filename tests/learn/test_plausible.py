@@ -87,7 +87,8 @@ def test_unknown_rewards_are_planned_at_the_mean_plus_the_radius():
 
 
 def test_the_radius_of_a_reward_is_the_one_of_jaksch():
-    assert reward_radius(np.array([50]), 3, 2, 100, 0.01)[0] == pytest.approx((7 * np.log(2 * 3 * 2 * 100 / 0.01) / (2 * 50)) ** 0.5)
+    expected = (7 * np.log(2 * 3 * 2 * 100 / 0.01) / (2 * 50)) ** 0.5
+    assert reward_radius(np.array([50]), 3, 2, 100, 0.01)[0] == pytest.approx(expected)
 
 
 def test_a_model_outside_its_radius_or_interval_is_not_plausible():
