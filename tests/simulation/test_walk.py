@@ -181,6 +181,21 @@ def test_counts_made_by_a_session_in_between_are_seen_by_the_walk():
     assert (np.diff(np.concatenate([[0], np.cumsum(count)])[row_start]) == learner.counts.visits).all()
 
 
+def test_room_for_new_successors_is_made_again_after_someone_else_has_counted():
+    states = 6
+    rows = np.full((states, 1, states), 1e-6)
+    rows[:, 0, 0] += 1 - rows.sum(axis=2)[:, 0]
+    model = CTMDP.from_arrays(rows, np.ones((states, 1)), np.ones((states, 1)))
+    learner = CTUCRL(model.knowledge(), delta=0.1)
+    walk = Walk(model, learner)
+    walk.advance(5)
+    for k in range(1, states):
+        learner.counts.add(k, 0.5, 0)  # takes room that the walk had set aside
+    walk.advance(6)
+    unknown = int((walk._fold.slot_of < 0).sum())
+    assert len(learner.counts.slot_state) - int(learner.counts.used[0]) >= unknown > 20
+
+
 @pytest.mark.parametrize("knowledge, words", [
     (Knowledge.from_arrays([[0.0, 1]], (1, 7)), "1 states"),
     (Knowledge.from_arrays([[0.0, 1]] * 3, (1, 7), admissible=np.array([[True, True], [True, False], [True, True]])), "5 pairs"),
