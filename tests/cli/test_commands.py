@@ -180,6 +180,14 @@ def test_wrong_usage_is_one_line_and_exit_code_2(arguments):
     assert ran.code == 2 and ran.out == "" and ran.err.count("\n") == 1 and "--help" in ran.err
 
 
+def test_a_closed_stdout_is_no_reason_for_a_traceback(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["sojourn", "check", "two-state", "--json"])
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 0
+
+
 def test_help_lists_the_commands_and_every_command_has_help():
     assert all(name in run("--help").out for name in COMMANDS)
     for name in HERE:

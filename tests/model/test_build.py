@@ -80,6 +80,7 @@ def test_cost_is_a_negative_reward_on_every_way_in():
     for key, cost in (("reward", "cost"), ("running", "running_cost")):
         with pytest.raises(ModelError, match=f"{key} is .*{cost} is .*give one"):
             build("from_arrays", **{cost: ARRAYS[key]})
+    assert CTMDP.from_mdp([[[1.0]]], cost=[[2.0]]).reward.tolist() == [-2]
     assert not np.signbit(build("from_arrays", reward=None, cost=np.zeros((2, 2))).reward).any()
 
 

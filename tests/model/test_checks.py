@@ -130,6 +130,11 @@ def test_a_witness_names_states_and_actions_by_label():
     assert verdict.policy.tolist() == [0, 2] and verdict.states == (0,) and verdict.unreached == 1 and not verdict
 
 
+def test_all_verdicts_print_one_a_line():
+    verdicts = check(CTMDP.from_arrays([[[0, 1]], [[1, 0]]], [[2.0], [0.5]]))
+    assert str(verdicts) == verdicts.summary() and len(str(verdicts).splitlines()) == 4
+
+
 def test_rate_bounds_are_told_with_their_values():
     model = CTMDP.from_arrays([[[0, 1]], [[1, 0]]], [[2.0], [0.5]], rate_bounds=(0.25, 4))
     assert rates_bounded(model) and "0.5 to 2" in rates_bounded(model).statement and "[0.25, 4]" in rates_bounded(model).statement

@@ -81,6 +81,7 @@ def test_a_policy_is_a_list_of_indices_or_labels_or_a_mapping(model):
         np.array([1, 0, 0]),
         ["fast", "slow", "slow"],
         {"idle": "fast", "busy": "slow", "down": "slow"},
+        {2: 0, 0: "fast", "busy": 0},
         (np.int8(1), "slow", 0),
     ):
         assert model.policy_pairs(policy).tolist() == expected
@@ -102,6 +103,12 @@ def test_a_policy_is_a_list_of_indices_or_labels_or_a_mapping(model):
         ({"idle": "fast"}, "'busy' .2 missing"),
         ({"idle": "fast", "busy": "slow", "down": "slow", "dwn": "slow"}, "did you mean 'down'"),
         (np.zeros((3, 2), int), "list of actions"),
+        ({0: 1, "idle": 1, 1: 0, 2: 0}, "'idle' twice"),
+        ({0: 1, 1: 0, 7: 0}, "state 7 does not exist"),
+        (None, "policy is None"),
+        (np.array(1), "policy is array"),
+        (iter([1, 0, 0]), "list of actions"),
+        ([0, [0, 1], 0], "list of actions"),
     ],
 )
 def test_a_wrong_policy_is_refused_with_its_entry(model, policy, message):

@@ -78,6 +78,7 @@ def test_an_endless_state_space_is_stopped():
         (lambda s: {"a": Choice({0: 1.0}, transition_rewards=3)}, "is 3"),
         (lambda s: {"": Choice({0: 1.0})}, "label 0 is ''"),
         (lambda s: {"a": Choice({0: 1e308, 1: 1e308})}, "inf"),
+        (lambda s: {"a": Choice({0: 1e200, 1: 1e-200})}, "'a' in 0 to 1 is 1e-200 of 1e[+]200"),
         (lambda s: {1: Choice({0: 1.0}), "1": Choice({0: 2.0})}, "'1'. is given twice"),
     ],
 )

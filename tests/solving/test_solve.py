@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from sojourn.errors import AssumptionError, ModelError, ParameterError, ToleranceError
+from sojourn.model.checks import check
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.evaluate import evaluate
 from sojourn.solving.linear_program import best_frequencies
@@ -187,6 +188,21 @@ def test_rates_over_twelve_orders_and_rewards_of_a_million(method):
         lo, hi = solution.gain_bounds
         assert lo <= solution.gain <= hi and hi - lo <= 1e-9 * max(1, abs(solution.gain))
         assert evaluate(model, solution.policy).gain == pytest.approx(solution.gain, rel=1e-11)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("unit", [1e-12, 1e12, 1e50])
+def test_the_unit_of_time_does_not_matter(golden_model, method, unit):
+    model = golden_model("three_state").replace(rate_bounds=None)
+    solution = solve(model.replace(rate=model.rate * unit), method=method)
+    assert solution.gain == pytest.approx(1305 / 671 * unit, rel=1e-12) and solution.policy.tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("thing", ["two-state", None, {"gain": 1}])
+def test_what_is_not_a_model_is_refused_with_the_ways_to_one(thing):
+    for question in (solve, check, lambda model: evaluate(model, [0, 0])):
+        with pytest.raises(ModelError, match=r"the model is .*must be a CTMDP.*sojourn.make"):
+            question(thing)
 
 
 @pytest.mark.parametrize("rate, reward", [(1e200, 1.0), (1e-200, 1.0), (1.0, 1e200)])

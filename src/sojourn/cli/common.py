@@ -82,7 +82,7 @@ def plain(value: Any) -> Any:
 
 def print_json(value: Any) -> None:
     """Print one strict JSON object; where stdout cannot hold every character, those beyond ASCII are escaped."""
-    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    unicode = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
     click.echo(json.dumps(plain(value), allow_nan=False, ensure_ascii=not unicode))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.model.ctmdp import CTMDP
+from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.forced import Forced
 from sojourn.model.graph import closed_classes, edges, end_components, strong_components
 
@@ -54,6 +54,8 @@ class Checks:
         """Return one line a verdict."""
         return "\n".join(str(verdict) for verdict in self)
 
+    __str__ = summary
+
 
 def check(model: CTMDP) -> Checks:
     """Return all four verdicts: irreducible and unichain under every policy, communicating, rates bounded.
@@ -62,6 +64,7 @@ def check(model: CTMDP) -> Checks:
     >>> print(check(model).irreducible)
     irreducible under every policy: yes. From every state every policy visits all 2 states.
     """
+    require_model(model)
     forced = Forced(model)
     sure = _irreducible(forced)
     return Checks(sure, communicating(model), _unichain(forced, sure), rates_bounded(model))

@@ -135,16 +135,24 @@ class CTMDP:
             raise ModelError(f"action {self.actions[a]!r} is not admissible in state {self.states[s]!r}; choose of: {allowed}")
         return int(k)
 
-    def policy_pairs(self, policy: Sequence[int | str] | Mapping[str, str] | np.ndarray) -> np.ndarray:
-        """Return the pair that a policy (action per state, or {state: action}) chooses in each state."""
+    def policy_pairs(self, policy: Sequence[int | str] | Mapping[Any, int | str] | np.ndarray) -> np.ndarray:
+        """Return the pair that a policy (action per state, or {state: action}; indices or labels) chooses in each state."""
         if isinstance(policy, Mapping):
-            missing = [s for s in self.states if s not in policy]
+            chosen: dict[int, Any] = {}
+            for state, action in policy.items():
+                s = self.state(state)
+                if s in chosen:
+                    raise ModelError(f"the policy names state {self.states[s]!r} twice, by index and by label; name it once.")
+                chosen[s] = action
+            missing = [label for s, label in enumerate(self.states) if s not in chosen]
             if missing:
                 raise ModelError(f"the policy names no action for state {missing[0]!r} ({len(missing)} missing).")
-            for state in policy:
-                self.state(state)
-            policy = [policy[s] for s in self.states]
-        if isinstance(policy, str) or not hasattr(policy, "__len__") or np.ndim(policy) > 1:
+            policy = [chosen[s] for s in range(self.n_states)]
+        if isinstance(policy, (list, tuple)):
+            flat = not any(isinstance(action, (list, tuple, np.ndarray)) for action in policy)
+        else:
+            flat = not isinstance(policy, str) and np.ndim(policy) == 1
+        if not flat:
             raise ModelError(f"the policy is {shown(policy)}; it must be a list of actions, one for each state.")
         if len(policy) != self.n_states:
             raise ModelError(f"the policy has {len(policy)} entries; it needs one action for each of {self.n_states} states.")
@@ -252,7 +260,7 @@ class CTMDP:
         return from_generators(generators, reward, running, **more)
 
     @classmethod
-    def from_mdp(cls, transition: Any, reward: Any, admissible: Any = None, **more: Any) -> CTMDP:
+    def from_mdp(cls, transition: Any, reward: Any = None, admissible: Any = None, **more: Any) -> CTMDP:
         """Build from a discrete-time MDP: transition (S, A, S), reward (S, A); every holding time is one unit."""
         from sojourn.model.build import from_mdp
 
@@ -315,6 +323,13 @@ def _exact_rows(probability: np.ndarray, row_start: np.ndarray) -> np.ndarray:
     if not fix.any():
         return probability
     return _frozen(probability / np.repeat(np.where(fix, total, 1.0), np.diff(row_start)))
+
+
+def require_model(value: Any) -> None:
+    """Raise where something else than a model is handed over, with the ways to one."""
+    if not isinstance(value, CTMDP):
+        raise ModelError(f"the model is {shown(value)} (a {type(value).__name__}); it must be a CTMDP. Build one with "
+                         "`sojourn.make(name)`, `sojourn.load(path)` or `CTMDP.from_arrays`.")
 
 
 def _lookup(kind: str, key: Any, index: dict[str, int]) -> int:

@@ -74,7 +74,7 @@ def explore(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, 
                     index[there] = len(index)
                     queue.append(there)
                 column.append(index[there])
-                value.append(float(intensity) / total)
+                value.append(_share(here, act, there, float(intensity), total))
                 paid.append(_number(here, act, "transition_rewards", choice.transition_rewards.get(there, 0.0)))
             row_start.append(len(column))
     shape = (len(state), len(index))
@@ -98,6 +98,14 @@ def _number(here: Any, act: Any, field: str, value: Any) -> float:
     if type(value) is float and isfinite(value):
         return value
     return real_number(f"{field} of {act!r} in {here!r}", value)
+
+
+def _share(here: Any, act: Any, there: Any, intensity: float, total: float) -> float:
+    """Return the probability of a jump; one too small for a float is an error, as the jump would be lost."""
+    if intensity / total == 0:
+        raise ModelError(f"the intensity of {act!r} in {here!r} to {there!r} is {intensity!r} of {total!r} in all; the probability "
+                         "of the jump is too small for a float. Leave it out, or give it a larger intensity.")
+    return intensity / total
 
 
 def _total(here: Any, act: Any, choice: Any) -> float:

@@ -120,6 +120,8 @@ def boolean_table(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 def real_number(name: str, value: Any) -> float:
     """Return one finite real number, or raise."""
+    if isinstance(value, (list, tuple)) or np.ndim(value):
+        raise ModelError(f"{name} is {shown(value)} (a {type(value).__name__}); it must be one real number.")
     number = float(real_array(name, value, ()))
     if not np.isfinite(number):
         raise ModelError(f"{name} is {number}; it must be finite.")

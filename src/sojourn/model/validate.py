@@ -125,8 +125,9 @@ def validate(m: CTMDP) -> None:
         return f"[{m.states[m.pair_state[k]]}, {m.actions[m.pair_action[k]]}]"
 
     usable = np.isfinite(m.rate) & (m.rate > 1e-300)
-    require_all("rate", m.rate, usable, "a rate must be positive and finite", "Leave out a pair that cannot be chosen "
-                "(admissible=False) instead of giving it rate 0.", lambda k: f"rate{where(k)}")
+    require_all("rate", m.rate, usable, "a rate must be positive (above 1e-300) and finite",
+                "Leave out a pair that cannot be chosen (admissible=False) instead of giving it rate 0.",
+                lambda k: f"rate{where(k)}")
     for field in ("reward", "running"):
         values = getattr(m, field)
         require_all(field, values, np.isfinite(values), f"a {field} must be finite", "Use a large finite number.",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import AssumptionError, ModelError
-from sojourn.model.ctmdp import CTMDP
+from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_array
 from sojourn.solving.chain import Chain, chain_of, gain_and_bias, mixed_chain, require_scale
 
@@ -45,9 +45,10 @@ def evaluate(model: CTMDP, policy: Sequence[int | str] | Mapping[str, str] | np.
 
 def policy_chain(model: CTMDP, policy: Any) -> Chain:
     """Return the embedded chain of a policy given in any of its forms."""
+    require_model(model)
     require_scale(model)
-    rows = not isinstance(policy, (Mapping, str)) and len(policy) > 0 and isinstance(policy[0], (list, tuple, np.ndarray))
-    if rows:
+    rows = isinstance(policy, (list, tuple)) and len(policy) > 0 and isinstance(policy[0], (list, tuple, np.ndarray))
+    if rows or getattr(policy, "ndim", 0) > 1:
         return mixed_chain(model, policy_weights(model, policy))
     return chain_of(model, model.policy_pairs(policy))
 

@@ -20,14 +20,15 @@ def best_frequencies(model: CTMDP) -> tuple[np.ndarray, float, int]:
     from scipy.sparse import csr_matrix, vstack
 
     size = max(1.0, float(np.abs(visit_reward(model)).max()))
+    speed = float(np.exp(np.log(model.rate).mean()))  # time is measured in 1/speed, so that its unit does not matter to HiGHS
     out = csr_matrix((np.ones(model.n_pairs), (model.pair_state, np.arange(model.n_pairs))), shape=(model.n_states, model.n_pairs))
-    time = csr_matrix(1.0 / model.rate)
+    time = csr_matrix(speed / model.rate)
     answer = linprog(-visit_reward(model) / size, A_eq=vstack([out - model.matrix.T, time]).tocsr(),
                      b_eq=np.concatenate([np.zeros(model.n_states), [1.0]]), bounds=(0, None), method="highs")
     if answer.x is None or answer.fun is None:
         raise ToleranceError(f"the linear programme ended without an answer, status {answer.status} ({answer.message}). "
                              "Use method='policy-iteration'.")
-    return answer.x, -float(answer.fun) * size, int(answer.nit)
+    return answer.x * speed, -float(answer.fun) * size * speed, int(answer.nit)
 
 
 def policy_of(model: CTMDP, frequency: np.ndarray, start: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sojourn.errors import ParameterError, ToleranceError, unknown_name
-from sojourn.model.ctmdp import CTMDP
+from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_number
 from sojourn.solving.certificate import gain_bounds
 from sojourn.solving.chain import require_scale
@@ -34,6 +34,7 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Soluti
     >>> round(solve(model).gain, 12)
     5.714285714286
     """
+    require_model(model)
     if method not in ("auto", *METHODS):
         raise ParameterError(unknown_name("method", method, ("auto", *METHODS)))
     if real_number("tolerance", tolerance) <= 0:
