@@ -55,11 +55,20 @@ def imports(path: Path) -> Iterator[tuple[str, list[str], bool]]:
     yield from visit(ast.parse(path.read_text(encoding="utf-8")), False)
 
 
+def named(node: ast.AST) -> set[str]:
+    """Return the modules that one import statement may mean, however it is written."""
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    if isinstance(node, ast.ImportFrom):
+        return {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return set()
+
+
 def is_a_door(path: Path, target: str) -> bool:
     """Whether `target` is imported only inside short methods: the lazy doors such as `run.plot()`."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef):
-            found = [n for n in ast.walk(node) if isinstance(n, ast.ImportFrom) and n.module == target]
+            found = [n for n in ast.walk(node) if target in named(n)]
             statements = [n for n in node.body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
             if found and len(statements) > 2:
                 return False
