@@ -53,10 +53,11 @@ class Gauge:
 
     @property
     def seconds_left(self) -> float | None:
-        whole, done = self.total * len(self.cells), sum(self.part)
-        if done <= 0:
+        """What the speed so far promises; None until a thousandth is done (the first seconds go into compiling)."""
+        there, done = self.total * len(self.cells) - self.at_start, sum(self.part)
+        if done <= there / 1000:
             return None
-        return (time.monotonic() - self.began) * max(0.0, whole - self.at_start - done) / done
+        return (time.monotonic() - self.began) * max(0.0, there - done) / done
 
     def mean_regret(self, cell: int) -> str:
         return f"{self.sums[cell] / self.runs[cell]:,.1f}" if self.runs[cell] else "-"
