@@ -34,6 +34,12 @@ def test_a_sample_path_is_drawn(who, tmp_path):
     assert done.exit_code == 0 and "wrote" in done.output and (tmp_path / "p.png").exists()
 
 
+def test_a_sample_path_needs_no_more_than_a_file(tmp_path):
+    pytest.importorskip("matplotlib")
+    done = run("admission", "--path", str(tmp_path / "p.png"), "--epochs", "50")
+    assert done.exit_code == 0 and (tmp_path / "p.png").exists()
+
+
 def test_wrong_pictures_are_one_clear_error():
     for arguments, words in ((["--plot", "m.txt"], "'m.txt'"), (["--plot", "m.png", "--kind", "cube"], "cube"),
                              (["--path", "p.png", "--learner", "nobody"], "nobody")):

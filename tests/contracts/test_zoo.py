@@ -195,11 +195,29 @@ def test_unknown_parameters_are_named_with_a_guess(name):
     ("criss-cross", {"costs": [1.0, 2.0]}, "costs has 2 entries; it must have 3"),
     ("server-switching", {"costs": [1.0]}, "costs has 1 entries; it must have 2"),
     ("call-centre", {"agents": 9, "lines": 3}, "lines is 3 and agents is 9"),
+    ("priority", dict.fromkeys(("arrival_rates", "service_rates", "costs"), [1.0] * 1_000_000),
+     "costs has 1000000 entries; it must have from 1 to 20, one per class"),
+    ("routing", dict.fromkeys(("service_rates", "costs"), [1.0] * 1_000_000),
+     "service_rates has 1000000 entries; it must have from 2 to 6, one per queue"),
+    ("routing", {"service_rates": [1.0], "costs": [1.0]}, "service_rates has 1 entry; it must have from 2 to 6"),
+    ("service-rate", {"speeds": range(1, 1_000_001), "speed_costs": range(1_000_000)}, "13,000,000 pairs (state, action)"),
+    ("market-making", {"decay": 100, "offsets": [100.0]}, "decay x offset must be at most 200"),
+    ("customer-selection", {"servers": 10**5000}, "servers is an integer of 16610 bits; it must be an integer from 1 to 100000"),
+    ("random", {"seed": -1}, "seed is -1; it must be an integer from 0 to 9223372036854775807"),
+    ("two-state", {"servers": 3}, "no parameter of two-state is named 'servers': the family takes none"),
 ])
 def test_parameters_that_do_not_fit_together_are_refused(name, parameters, words):
     with pytest.raises(ParameterError) as caught:
         make(name, **parameters)
     assert words in str(caught.value)
+
+
+def test_the_names_of_models_with_lists_are_exact_and_read_back():
+    from sojourn.cli.common import read_model
+
+    model = make("priority", costs=[1.0, 1 / 3])
+    assert model.name == "priority:costs=[1,0.3333333333333333]"
+    assert read_model(model.name).equals(model)
 
 
 def test_unknown_families_are_named_with_a_guess():

@@ -71,7 +71,7 @@ def _walked(model: Any, name: str, epochs: int, seed: int) -> Any:
     """Return a recorded run of the learner (or of the optimal, or a uniformly random, policy)."""
     import numpy as np
 
-    from sojourn.learn.catalogue import learner
+    from sojourn.cli.learn import built
     from sojourn.simulation.simulate import simulate
     from sojourn.solving.solve import solve
 
@@ -80,5 +80,6 @@ def _walked(model: Any, name: str, epochs: int, seed: int) -> Any:
     elif name == "random":
         who = model.admissible / np.sum(model.admissible, axis=1, keepdims=True)
     else:
-        who = learner(name, model.knowledge(), seed=seed)
+        options = dict.fromkeys(("rate_bounds", "delta", "horizon", "reward_range"))
+        who = built(model, {**options, "name": name, "seed": seed, "supports": False, "unscaled": False, "param": ()})
     return simulate(model, who, max_epochs=epochs, seed=seed, record=True)

@@ -45,7 +45,7 @@ class Parameter:
         if self.kind == "choice":
             return "one of " + ", ".join(self.options)
         if self.kind == "count":
-            return f"an integer from {self.low:.15g} to {self.high:.15g}"
+            return f"an integer from {int(self.low)} to {int(self.high)}"
         span = f"greater than {self.low:g} and at most {self.high:g}" if self.open_low else f"from {self.low:g} to {self.high:g}"
         return f"a number {span}" if self.kind == "real" else f"a list of numbers, each {span}"
 
@@ -74,8 +74,7 @@ class Parameter:
         return int(entry) if self.kind == "count" else float(entry)
 
     def _refuse(self, value: Any, where: str = "") -> None:
-        shown = repr(value)
-        shown = shown if len(shown) <= 60 else shown[:57] + "..."
+        shown = _shown(value)
         unit = f" ({self.unit})" if self.unit else ""
         kind = f" (a {type(value).__name__})" if not isinstance(value, (int, float)) or isinstance(value, bool) else ""
         raise ParameterError(f"{where or self.name} is {shown}{kind}; it must be {self.allowed}{unit}: {self.meaning}.")
@@ -147,6 +146,8 @@ class Family:
         for parameter in self.parameters:
             if parameter.name == name:
                 return parameter
+        if not self.parameters:
+            raise ParameterError(f"no parameter of {self.name} is named {name!r}: the family takes none. Leave it out.")
         raise ParameterError(unknown_name(f"parameter of {self.name}", name, [p.name for p in self.parameters]))
 
     @property
@@ -186,7 +187,16 @@ ASSUMPTION_WORDS = {
 
 
 def _short(value: Any) -> str:
-    return "[" + ",".join(f"{v:g}" for v in value) + "]" if isinstance(value, tuple) else str(value)
+    """Return a value as a model's name holds it: exact, so that two models of one name are one model."""
+    return "[" + ",".join(repr(v).removesuffix(".0") for v in value) + "]" if isinstance(value, tuple) else str(value)
+
+
+def _shown(value: Any) -> str:
+    """Return the value for an error, cut where it is long."""
+    if isinstance(value, int) and abs(value) >= 10**60:
+        return f"an integer of {value.bit_length()} bits"
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
 def _paragraphs(family: Family) -> Iterator[str]:
@@ -221,10 +231,20 @@ def limit_states(n_states: float, n_pairs: float = 0, n_jumps: float = 0, **name
 
 def all_different(name: str, values: Sequence[float]) -> None:
     """Raise where two entries are the same to six digits, as labels show them."""
-    shown = [f"{value:g}" for value in values]
-    for i, text in enumerate(shown):
-        if text in shown[:i]:
-            raise ParameterError(f"{name}[{i}] is {text}, as {name}[{shown.index(text)}] is; the entries must differ. Remove one.")
+    seen: dict[str, int] = {}
+    for i, value in enumerate(values):
+        text = f"{value:g}"
+        if text in seen:
+            raise ParameterError(f"{name}[{i}] is {text}, as {name}[{seen[text]}] is; the entries must differ. Remove one.")
+        seen[text] = i
+
+
+def entries(low: int, high: int, each: str, **lists: Sequence[Any]) -> None:
+    """Raise where a list has fewer entries than `low` or more than `high`."""
+    for name, values in lists.items():
+        if not low <= len(values) <= high:
+            raise ParameterError(f"{name} has {len(values)} {'entry' if len(values) == 1 else 'entries'}; "
+                                 f"it must have from {low} to {high}, one per {each}.")
 
 
 def same_length(**lists: Sequence[Any]) -> None:

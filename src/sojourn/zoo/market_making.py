@@ -17,9 +17,12 @@ import math
 
 import numpy as np
 
+from sojourn.errors import ParameterError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.zoo.assembly import Assembly
 from sojourn.zoo.family import Family, Parameter, all_different, amount, count, limit_states, rate
+
+MAX_EXPONENT = 200
 
 
 def build(max_inventory: int, order_rate: float, decay: float, offsets: tuple[float, ...], risk_cost: float) -> CTMDP:
@@ -27,6 +30,9 @@ def build(max_inventory: int, order_rate: float, decay: float, offsets: tuple[fl
     size = 2 * max_inventory + 1
     limit_states(size, size * len(offsets) ** 2, max_inventory=max_inventory, offsets=len(offsets))
     all_different("offsets", offsets)
+    if decay * max(offsets) > MAX_EXPONENT:
+        raise ParameterError(f"decay is {decay:g} and the largest of offsets is {max(offsets):g}: such a quote is never filled. "
+                             f"decay x offset must be at most {MAX_EXPONENT}.")
     model = Assembly(size)
     q = np.arange(size)
     held = q - max_inventory

@@ -6,13 +6,16 @@ import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
 from sojourn.zoo.assembly import Assembly, grid, tuple_labels
-from sojourn.zoo.family import Family, Parameter, amount, count, limit_states, same_length
+from sojourn.zoo.family import Family, Parameter, amount, count, entries, limit_states, same_length
+
+MAX_CLASSES = 20
 
 
 def build(capacity: int, arrival_rates: tuple[float, ...], service_rates: tuple[float, ...], costs: tuple[float, ...],
           loss_cost: float) -> CTMDP:
     """Return the model; the state is the number of customers of each class."""
     same_length(arrival_rates=arrival_rates, service_rates=service_rates, costs=costs)
+    entries(1, MAX_CLASSES, "class", costs=costs)
     classes = len(costs)
     limit_states((capacity + 1) ** classes, capacity=capacity, classes=classes)
     states, n = grid(*[capacity + 1] * classes)
@@ -43,7 +46,7 @@ FAMILY = Family(
         count("capacity", 5, "customers", "buffer of each class", 1, 1413),
         Parameter("arrival_rates", (0.4, 0.6), "1/time", "arrivals of each class", "reals", 0, 1e6, True),
         Parameter("service_rates", (1.0, 2.0), "1/time", "service rate of each class", "reals", 0, 1e6, True),
-        Parameter("costs", (1.0, 3.0), "reward/(time x customer)", "cost of waiting of each class", "reals", 0, 1e6),
+        Parameter("costs", (1.0, 3.0), "reward/(time x customer)", "cost of waiting of each class (1 to 20)", "reals", 0, 1e6),
         amount("loss_cost", 5.0, "reward", "cost of a lost customer"),
     ),
     build=build,

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from sojourn.errors import ParameterError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.zoo.assembly import Assembly, grid, tuple_labels
-from sojourn.zoo.family import Family, Parameter, amount, count, limit_states, rate, same_length
+from sojourn.zoo.family import Family, Parameter, amount, count, entries, limit_states, rate, same_length
 
 
 def build(capacity: int, arrival_rate: float, dedicated_rate: float, service_rates: tuple[float, ...], costs: tuple[float, ...],
           loss_cost: float) -> CTMDP:
     """Return the model; the state is the number of customers at each queue."""
     same_length(service_rates=service_rates, costs=costs)
+    entries(2, 6, "queue", service_rates=service_rates)
     queues = len(service_rates)
-    if queues < 2:
-        raise ParameterError(f"service_rates has {queues} entry; give from 2 to 6, one per queue.")
     limit_states((capacity + 1) ** queues, capacity=capacity, queues=queues)
     states, n = grid(*[capacity + 1] * queues)
     step = (capacity + 1) ** np.arange(queues - 1, -1, -1)

@@ -13,8 +13,8 @@ def build(capacity: int, arrival_rate: float, speeds: tuple[float, ...], speed_c
           loss_cost: float) -> CTMDP:
     """Return the model; state n means n customers in the system."""
     same_length(speeds=speeds, speed_costs=speed_costs)
+    limit_states(capacity + 1, (capacity + 1) * len(speeds), capacity=capacity, speeds=len(speeds))
     all_different("speeds", speeds)
-    limit_states(capacity + 1, capacity=capacity)
     model = Assembly(capacity + 1)
     model.add("idle", [0], [(1, arrival_rate)])
     n = np.arange(1, capacity + 1)

@@ -50,6 +50,6 @@ FAMILY = Family(
     axes=("parts in stock",),
     answer="A base-stock level and a rationing level (Ha 1997, for return_rate = 0): order below one number, serve "
     "ordinary customers above another.",
-    note="With return_rate=0 a policy that never orders empties the shelf for good: communicating and unichain, not "
-    "irreducible.",
+    note="With return_rate=0 a policy that orders only for an empty shelf never sees two parts: communicating and unichain, "
+    "not irreducible. An empty shelf then always orders (waiting would stop the process for ever).",
 )
