@@ -16,11 +16,15 @@ F = TypeVar("F", bound=Callable)
 
 
 def _cache_directory() -> str:
+    """Return the folder of the cache; the empty string where there is no home to keep it in."""
     digest = hashlib.sha256(f"{numba.__version__}".encode())
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    try:
+        root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:  # a user without an entry in the list of users, as in containers
+        return ""
     return str(Path(root) / "sojourn" / digest.hexdigest()[:16])
 
 
@@ -29,8 +33,14 @@ if "NUMBA_CACHE_DIR" not in os.environ:
 
 
 def kernel(function: F) -> F:
-    """Compile `function`: no fastmath, no GIL, cached on disk.  `NUMBA_DISABLE_JIT=1` leaves it as Python."""
-    return numba.njit(function, cache=True, nogil=True, fastmath=False, error_model="numpy")  # type: ignore[no-any-return]
+    """Compile `function`: no fastmath, no GIL, cached on disk.  `NUMBA_DISABLE_JIT=1` leaves it as Python.
+
+    Where no folder can be written, as on a read-only disk, it is compiled anew in every process.
+    """
+    try:
+        return numba.njit(function, cache=True, nogil=True, fastmath=False, error_model="numpy")  # type: ignore[no-any-return]
+    except RuntimeError:
+        return numba.njit(function, nogil=True, fastmath=False, error_model="numpy")  # type: ignore[no-any-return]
 
 
 def inlined(function: F) -> F:
