@@ -6,9 +6,10 @@ least divergence of eq:K, which counts rows and rates.  That it attains C(M) in 
 
 from __future__ import annotations
 
+import numpy as np
+
 from sojourn.kernels.imed import index_choice, skeleton
 from sojourn.learn.deep import DeepLearner
-from sojourn.learn.learner import Plan
 
 
 class CTIMED(DeepLearner):
@@ -19,14 +20,16 @@ class CTIMED(DeepLearner):
     visits the least index stays the least, and that is the quota of the plan: about a hundred to a thousand plans in 10^6 epochs.
 
     - `prior`: Dirichlet weight of each possible successor; None means 1/k each.  It serves the sampled and the mean model.
-    - `depth`: posterior sampling until every state has depth * log²(t) visits; 0 switches it off (and locks on RiverSwim).
+    - `depth`: posterior sampling while some state has fewer than depth * log²(t) visits; 0 switches it off (it may lock).
     """
 
-    def trusted_plan(self) -> Plan:
-        """Return the choice of the index with the visits for which it stays the choice."""
+    def choice(self, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """Return the least index in each state, with the visits for which it stays the least."""
         belief, visits = self.belief, self.counts.visits
         probability, rate = belief.mean()
         gain, bias, self.greedy_pair = belief.best(probability, rate, self.greedy_pair, skeleton(belief.pair_start, visits))
-        pair, quota, _ = index_choice(belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward,
-                                      belief.running, rate, visits, gain, bias, self.greedy_pair, belief.rate_min, belief.rate_max)
-        return Plan(self.knowledge.pair_action[pair], quota=quota, info={"estimated_gain": gain, "deep": 0})
+        pair, quota, divergence = index_choice(belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward,
+                                               belief.running, rate, visits, gain, bias, self.greedy_pair, belief.rate_min,
+                                               belief.rate_max)
+        index = visits[pair] * divergence[pair] + np.log(np.maximum(1, visits[pair]))
+        return pair, quota, (divergence[pair] > 0) & (index <= share * np.log(np.maximum(1, visits[self.greedy_pair]))), gain
