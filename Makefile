@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check bench docs clean
+.PHONY: run test check bench clean
 
 run: .venv/ready-run
 	mkdir -p demo
@@ -11,7 +11,7 @@ run: .venv/ready-run
 
 test: .venv/ready-dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/numba-boundscheck $(BIN)/python -m pytest -q -p no:cacheprovider tests/kernels
+	NUMBA_BOUNDSCHECK=1 XDG_CACHE_HOME=$(CURDIR)/.cache/boundscheck $(BIN)/python -m pytest -q -p no:cacheprovider tests/kernels
 	@$(BIN)/python tests/not_run.py
 
 check: .venv/ready-dev
