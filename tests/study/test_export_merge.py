@@ -84,10 +84,10 @@ def test_shards_put_together_are_the_whole(small_study, tmp_path):
 def test_stores_of_different_studies_are_not_merged(small_study, tmp_path):
     one = small_study("one").run(workers=1)
     other = small_study("other", seed=6).run(workers=1)
-    with pytest.raises(StoreError, match="seed = 6.*only stores of one study"):
+    with pytest.raises(StoreError, match=r"seed = 6.*only stores of one study"):
         merge(tmp_path / "out.sqlite", [one.store_path, other.store_path])
     third = small_study("third", models=[{"zoo": "admission", "label": "two-state"}], replications=1).run(workers=1)
-    with pytest.raises(StoreError, match="the model 'two-state' of .* is not that of"):
+    with pytest.raises(StoreError, match=r"the model 'two-state' of .* is not that of"):
         merge(tmp_path / "out2.sqlite", [one.store_path, third.store_path])
     with pytest.raises(StoreError, match="is the store that is written"):
         merge(one.store_path, [one.store_path])

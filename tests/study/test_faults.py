@@ -61,7 +61,7 @@ def test_what_is_intact_of_a_damaged_store_is_saved_and_the_rest_computed_again(
         data[place + 900] ^= 0x10
     damaged = tmp_path / "damaged.sqlite"
     damaged.write_bytes(bytes(data))
-    with Store(damaged) as store, pytest.raises(StoreError, match="does not match its checksum.*--salvage"):
+    with Store(damaged) as store, pytest.raises(StoreError, match=r"does not match its checksum.*--salvage"):
         store.verify()
     with pytest.raises(StoreError, match="damaged"):
         study.__class__.run(_at(study, damaged), workers=1)

@@ -125,7 +125,7 @@ def test_a_changed_model_or_learner_under_an_old_label_is_refused(small_study):
         small_study(models=[{"zoo": "three-state", "label": "m"}]).run(workers=1)
     with pytest.raises(StoreError, match="already, under the label 'm'"):
         small_study(models=[{"zoo": "two-state", "label": "n"}]).run(workers=1)
-    with pytest.raises(StoreError, match="the learner .* is not what it was"):
+    with pytest.raises(StoreError, match=r"the learner .* is not what it was"):
         small_study(
             models=[{"zoo": "two-state", "label": "m"}],
             learners=[
@@ -143,7 +143,7 @@ def test_a_changed_program_is_accepted_if_it_gives_the_same_numbers_and_refused_
     monkeypatch.setattr("sojourn.study.adopt.fingerprint", lambda: "a third")
     honest = Replication.columns
     monkeypatch.setattr(Replication, "columns", lambda self: {k: v + (k == "rewards") for k, v in honest(self).items()})
-    with pytest.raises(StoreError, match="program has changed .* rewards = "):
+    with pytest.raises(StoreError, match=r"program has changed .* rewards = "):
         small_study(replications=5).run(workers=1)
 
 

@@ -134,7 +134,8 @@ class Page:
             *(
                 [
                     f"Learners are compared by {test} on the final value, p-values corrected by Holm's method over all "
-                    f"{len(s.comparisons)} comparisons; the effect is Hedges' g, and P(first lower) the chance that a run of the first has "
+                    f"{len(s.comparisons)} comparisons; the effect is Hedges' g, and P(first lower) the chance that a run of "
+                    "the first has "
                     "less regret than one of the second."
                 ]
                 if s.comparisons
@@ -218,7 +219,8 @@ class Page:
             for name, figure in self.figures(model):
                 alt = escape(f"{ALT[name]} on {model}", quote=True)
                 body.append(
-                    f'<figure><img src="{_data(figure)}" alt="{alt}"><figcaption>{escape(self.caption(name, model))}</figcaption></figure>'
+                    f'<figure><img src="{_data(figure)}" alt="{alt}">'
+                    f"<figcaption>{escape(self.caption(name, model))}</figcaption></figure>"
                 )
         if s.comparisons:
             body.append("<h2>Comparisons</h2>" + html_table(COMPARISON_HEAD, comparison_rows(s)))

@@ -40,6 +40,12 @@ class Workplace:
         self._own = own
         self._capacity = capacity
         self.executor = make()
+        self._scheduler = self._scheduler_id()
+
+    def _scheduler_id(self) -> str | None:
+        """Return which Dask scheduler the client talks to, as far as it knows; None for other executors."""
+        client = getattr(self.executor, "_client", None)
+        return (getattr(client, "_scheduler_identity", None) or {}).get("id")
 
     @property
     def capacity(self) -> int:
@@ -60,7 +66,12 @@ class Workplace:
     def lost(self) -> bool:
         """Return whether the executor cannot answer any more, although its futures do not say so."""
         client = getattr(self.executor, "_client", None)
-        return client is not None and client.status in ("closed", "closing")
+        if client is None:
+            return False
+        if self._scheduler is None:
+            self._scheduler = self._scheduler_id()
+        # a client that found a new scheduler at the old address may wait for ever for tasks that the old one took with it
+        return client.status in ("closed", "closing") or self._scheduler_id() != self._scheduler
 
     def rebuild(self) -> None:
         """Drop a broken executor and make another."""
@@ -74,6 +85,7 @@ class Workplace:
         while True:
             try:
                 self.executor = self._make()
+                self._scheduler = self._scheduler_id()
                 return
             except (StoreError, OSError):
                 if time.monotonic() > end:
@@ -142,7 +154,7 @@ def dask_executor(address: str, workers: int | None = None) -> Callable[[], Exec
             close = [client.close, cluster.close]
         else:
             try:
-                client = distributed.Client(address, timeout="10s", set_as_default=False)
+                client = distributed.Client(address, timeout="5s", set_as_default=False)
             except (OSError, TimeoutError, ValueError) as error:
                 raise StoreError(
                     f"no Dask scheduler answers at {address!r} ({error}); start one with `dask scheduler`, or use --dask local."
