@@ -1,10 +1,13 @@
 """Gymnasium both ways: environments of every family, and learners in other people's environments."""
 
+import inspect
+
 import numpy as np
 import pytest
 
 import sojourn
 from sojourn.errors import ModelError, ParameterError
+from sojourn.learn.catalogue import LEARNERS, learner_class
 from sojourn.zoo.catalogue import families, family, make
 
 gymnasium = pytest.importorskip("gymnasium")
@@ -134,6 +137,22 @@ def test_a_learner_drives_one_of_our_environments_with_its_holding_times():
     assert driven.gain > 1.5  # the optimal gain is 1.945, the random policy's 1.34
     model = env.unwrapped.model
     assert (model.table(driven.session.learner.counts.visits, fill=0).sum(axis=1) == np.bincount(driven.state, minlength=3)).all()
+
+
+def test_an_environment_that_is_cut_short_does_not_teach_jumps_that_never_happened():
+    env = gymnasium.make("sojourn.gym:sojourn/ThreeState-v0", max_episode_steps=5)  # no state of which jumps to itself
+    driven = drive(env, "ct-ucrl", max_epochs=200, seed=1, delta=0.1)
+    assert driven.episodes == 40 and (driven.state[5::5] == 0).all()
+    assert (driven.state != driven.next_state).all()
+
+
+@pytest.mark.parametrize("name", list(LEARNERS))
+def test_every_learner_drives_an_environment(name):
+    env = gymnasium.make("sojourn.gym:sojourn/ThreeState-v0")
+    allowed = inspect.signature(learner_class(name)).parameters
+    given = {key: value for key, value in (("delta", 0.1), ("model", env.unwrapped.model)) if key in allowed}
+    driven = drive(env, name, max_epochs=60, seed=1, **given)
+    assert len(driven.state) == 60 and driven.time == pytest.approx(env.unwrapped.time)
 
 
 def test_toy_texts_tell_their_mean_rewards():

@@ -179,8 +179,9 @@ def drive(env: gymnasium.Env[Any, Any], learner: Any, *, max_epochs: int, knowle
     """Let one of our learners act in a Gymnasium environment with discrete spaces; return what happened.
 
     `learner` is a learner, or the name of one (then `parameters` go to it and `knowledge` defaults to `knowledge_of(env)`).
-    The holding time of a step is `info["holding_time"]`, 1 where there is none.  Where an environment ends, it is reset and the
-    state after the reset counts as the next one: the task goes on.
+    The holding time of a step is `info["holding_time"]`, 1 where there is none.  Where an environment ends (terminated), it is
+    reset and the state after the reset counts as the next one: the task goes on.  Where it is cut short (truncated, as by a
+    TimeLimit), the step counts as it went, and the learner goes on from the state after the reset.
 
     >>> env = gymnasium.make("sojourn.gym:sojourn/ThreeState-v0")
     >>> driven = drive(env, "ct-ucrl", max_epochs=200, seed=1, delta=0.1)
@@ -202,12 +203,15 @@ def drive(env: gymnasium.Env[Any, Any], learner: Any, *, max_epochs: int, knowle
     for _ in range(max_epochs):
         before, action = session.state, session.action
         observation, paid, terminated, truncated, info = env.step(action + first)
+        arrived = again = observation
         if terminated or truncated:
             episodes += 1
-            observation, _ = env.reset()
+            again, _ = env.reset()
+            arrived = again if terminated else observation
         holding_time = float(info.get("holding_time", 1.0))
-        session.report(holding_time, int(observation) - shift, reward=float(info.get("reward_lump", paid)))
-        rows.append((before, action, holding_time, session.state, float(paid)))
+        session.report(holding_time, int(arrived) - shift, reward=float(info.get("reward_lump", paid)))
+        rows.append((before, action, holding_time, int(arrived) - shift, float(paid)))
+        session.state = int(again) - shift
     state, took, held, arrived, earned = (np.array(column) for column in zip(*rows))
     return Driven(state, took, held, arrived, earned, episodes=episodes, session=session)
 

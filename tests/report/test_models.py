@@ -113,3 +113,36 @@ def test_what_cannot_be_drawn_is_refused(options, words):
 def test_a_graph_of_many_states_is_refused():
     with pytest.raises(ParameterError, match="100 states"):
         plot_model(make("random", states=100), kind="graph")
+
+
+def test_of_a_large_grid_the_part_is_shown_where_time_is_spent():
+    model = make("routing", capacity=60)
+    fig = plot_model(model)
+    shape = fig.axes[0].images[0].get_array().shape
+    assert 8 < max(shape) < 40
+    assert any("where time is spent" in text.get_text() for text in fig.texts)
+    assert plot_model(make("routing", capacity=20)).axes[0].images[0].get_array().shape == (21, 21)
+
+
+@pytest.mark.parametrize("kind", ["graph", "curves"])
+def test_labels_are_written_as_they_stand(kind, tmp_path):
+    states = ("costs $5 or $_{", "100 % {braces} \\ $", "a state with a label as long as a whole sentence, and then some")
+    model = make("three-state").replace(states=states, actions=("$\\frac$", "an action that takes many words to say what it does"))
+    fig = plot_model(model, kind=kind, path=tmp_path / "m.png", title="between $1 and $2_")
+    run = sojourn.simulate(model, sojourn.solve(model).policy, max_epochs=20, record=True)
+    plot_path(run, path=tmp_path / "p.png")
+    assert (tmp_path / "m.png").exists() and (tmp_path / "p.png").exists()
+    if kind == "graph":
+        words = [text.get_text() for text in fig.axes[0].texts]
+        assert max(map(len, words)) <= 20 and any(word.endswith("…") for word in words)
+
+
+def test_numbers_on_arrows_stand_clear_of_the_states():
+    from sojourn.report.model_graph import RADIUS
+
+    model = make("random")
+    place = layout(model)
+    numbers = [t for t in plot_model(model).axes[0].texts if t.get_bbox_patch() is not None]
+    assert len(numbers) > 20
+    for text in numbers:
+        assert np.hypot(*(place - text.get_position()).T).min() > RADIUS

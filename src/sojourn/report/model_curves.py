@@ -14,6 +14,7 @@ from sojourn.report.model_style import (
     axis_names,
     coordinates,
     figure,
+    literal,
     plain_axes,
     write_title,
 )
@@ -82,9 +83,10 @@ def _by_place(policy: np.ndarray, x: np.ndarray) -> list[int]:
 def _policy(ax: Any, model: Any, x: np.ndarray, policy: np.ndarray, used: list[int]) -> None:
     level = np.array([used.index(a) for a in policy.tolist()])
     order = np.argsort(x)
-    ax.step(x[order], level[order], where="mid", color=PALE, linewidth=1.5, zorder=1)
+    if np.mean(level[order][1:] != level[order][:-1]) < 0.3 or len(x) <= MANY:  # else only a grey wall
+        ax.step(x[order], level[order], where="mid", color=PALE, linewidth=1.5, zorder=1)
     ax.scatter(x, level, s=46 if len(x) <= FEW else 8, color=DARK, zorder=2)
-    ax.set_yticks(range(len(used)), [_short(model.actions[a]) for a in used])
+    ax.set_yticks(range(len(used)), [literal(_short(model.actions[a])) for a in used])
     ax.set_ylim(-0.6, len(used) - 0.4)
     ax.set_ylabel("what to do", fontsize=10.5, color=INK)
 
@@ -99,4 +101,5 @@ def _ticks(ax: Any, model: Any, x: np.ndarray, numbers: bool) -> None:
 
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12))
     else:
-        ax.set_xticks(x, model.states, rotation=0 if len(x) <= 9 else 45, ha="center" if len(x) <= 9 else "right")
+        labels = [literal(_short(s)) for s in model.states]
+        ax.set_xticks(x, labels, rotation=0 if len(x) <= 9 else 45, ha="center" if len(x) <= 9 else "right")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from textwrap import fill
 from typing import Any
 
 import numpy as np
 
-from sojourn.report.model_style import DARK, INK, PALE, SOFT, figure, text_on, write_title
+from sojourn.report.model_style import DARK, INK, PALE, SOFT, figure, literal, shortened, text_on, write_title
 
 RADIUS = 0.58  # of a state's circle; its neighbours in a line stand 2.6 away
 SMALL = 12  # states up to which a graph is drawn by itself
@@ -22,7 +21,7 @@ def layout(model: Any) -> np.ndarray:
     if n == 2:
         return np.array([[0.0, 0.0], [3.4, 0.0]])
     angle = np.pi / 2 - 2 * np.pi * _round_trip(model) / n
-    radius = max(1.6, 0.5 * n)
+    radius = max(1.6, 0.42 * n)
     return radius * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
@@ -88,14 +87,24 @@ def _arrows(ax: Any, model: Any, policy: np.ndarray, place: np.ndarray, flat: bo
             out = np.array([0.0, 1.0]) if flat else _unit(place[s] - center)
             _loop(ax, place[s], out, color, width, mine)
             continue
-        bend = 0.22 if (j, s) in edges else 0.0
+        bend = _bend(model.n_states, float(np.hypot(*(place[j] - place[s])))) if (j, s) in edges else 0.0
         ax.add_patch(FancyArrowPatch(
             _point(place[s]), _point(place[j]), connectionstyle=f"arc3,rad={bend}", arrowstyle="-|>", mutation_scale=13,
             color=color, linewidth=width, patchA=circles[s], patchB=circles[j], shrinkA=1, shrinkB=2, zorder=2 if mine else 1))
         if mine:
-            along = place[j] - place[s]
-            middle = (place[s] + place[j]) / 2 + np.array([along[1], -along[0]]) * bend / 2
-            _number(ax, middle, mine)
+            _number(ax, _on_arrow(place[s], place[j], bend, 0.5 if flat or model.n_states < 4 else 0.36), mine)
+
+
+def _bend(n_states: int, length: float) -> float:
+    """Return how much to bend one of two opposite arrows: a long one little, lest it runs through another state."""
+    return 0.22 if n_states < 4 or length < 3.2 else 0.07
+
+
+def _on_arrow(start: np.ndarray, end: np.ndarray, bend: float, share: float) -> np.ndarray:
+    """Return the point of a bent arrow after `share` of its course; not its middle, where the arrows of a circle cross."""
+    along = end - start
+    control = (start + end) / 2 + np.array([along[1], -along[0]]) * bend
+    return (1 - share) ** 2 * start + 2 * share * (1 - share) * control + share**2 * end
 
 
 def _loop(ax: Any, at: np.ndarray, out: np.ndarray, color: str, width: float, mine: float) -> None:
@@ -135,12 +144,24 @@ def _circles(ax: Any, model: Any, policy: np.ndarray, occupancy: np.ndarray, pla
         spot = _point(place[s])
         circles.append(Circle(spot, RADIUS, facecolor=shade, edgecolor=INK, linewidth=1.6, zorder=3))
         ax.add_patch(circles[-1])
-        action, ink = model.actions[policy[s]], text_on(shade)
-        ax.text(spot[0], spot[1] + (0.1 if flat else 0.22), model.states[s], ha="center", va="center", fontsize=10.5, color=ink,
-                fontweight="bold", zorder=4)
-        ax.text(spot[0], spot[1] - (0.14 if flat else 0.36), f"{occupancy[s]:.0%}", ha="center", va="center", fontsize=9,
-                color=ink, zorder=4)
-        below = spot[1] - (RADIUS + 0.22 if flat else 0.08)
-        ax.text(spot[0], below, fill(action, 30 if flat else 13), ha="center", va="center", fontsize=10 if flat else 9,
-                color=SOFT if flat else ink, style="italic", zorder=4)
+        _inside(ax, model, s, model.actions[policy[s]], occupancy[s], spot, text_on(shade), flat)
     return circles
+
+
+def _inside(ax: Any, model: Any, s: int, action: str, share: float, spot: tuple[float, float], ink: str, flat: bool) -> None:
+    """Write a state's label, what to do there and its share of time into its circle (in a line: what to do below it)."""
+    label = shortened(model.states[s], 13, 2)
+    small = len(label) > 1 or len(label[0]) > 9
+    lines = [(text, {"fontsize": 8.5 if small else 10.5, "fontweight": "bold"}) for text in label]
+    if flat:
+        below = "\n".join(shortened(action, 30, 3))
+        ax.text(spot[0], spot[1] - RADIUS - 0.12, literal(below), ha="center", va="top", fontsize=10, color=SOFT, style="italic",
+                zorder=4)
+    else:
+        told = shortened(action, 14, 2)
+        lines += [(text, {"fontsize": 8 if len(told) > 1 else 9, "style": "italic"}) for text in told]
+    lines.append((f"{share:.0%}", {"fontsize": 9}))
+    step = {2: 0.24, 3: 0.29, 4: 0.22}.get(len(lines), 0.185)
+    for i, (text, how) in enumerate(lines):
+        ax.text(spot[0], spot[1] + step * ((len(lines) - 1) / 2 - i) - 0.02, literal(text), ha="center", va="center", color=ink,
+                zorder=6, **how)

@@ -14,12 +14,14 @@ from sojourn.report.model_style import (
     axis_names,
     coordinates,
     figure,
+    literal,
     plain_axes,
     text_on,
     write_title,
 )
 
 MAX_SLICES = 4
+LARGE = 40  # states along an axis up to which all of them are shown
 
 
 def is_grid(labels: Any) -> bool:
@@ -36,7 +38,9 @@ def plot_grid(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None
     assert at is not None
     names = axis_names(model, at.shape[1], axes)
     slices = np.unique(at[:, 2]).tolist() if at.shape[1] == 3 else [None]
-    used = sorted(set(solution.policy.tolist()))
+    kept = lived_in(at, occupancy)
+    at, policy, bias, share = at[kept], solution.policy[kept], solution.bias[kept], occupancy[kept]
+    used = sorted(set(policy.tolist()))
     if len(slices) == 1:
         fig = figure(13.2, 4.6)
         panels = fig.subplots(1, 3)[:, None]
@@ -44,18 +48,35 @@ def plot_grid(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None
         fig = figure(3.6 * len(slices) + 1.4, 9.2)
         panels = fig.subplots(3, len(slices), sharex=True, sharey=True, squeeze=False)
     write_title(fig, model, solution, title)
-    levels = _share_levels(occupancy)
+    if not kept.all():
+        fig.text(0.99, -0.02, f"the {kept.sum():,} states where time is spent", ha="right", va="top", fontsize=9.5, color=SOFT)
+    levels = _share_levels(share)
     for column, value in enumerate(slices):
         here = np.ones(len(at), bool) if value is None else at[:, 2] == value
-        _policy(panels[0, column], model, at[here], solution.policy[here], used)
-        _share(panels[1, column], fig, at[here], occupancy[here], levels, column == len(slices) - 1)
-        _bias(panels[2, column], fig, at[here], solution.bias[here], solution.bias, column == len(slices) - 1)
+        _policy(panels[0, column], model, at[here], policy[here], used)
+        _share(panels[1, column], fig, at[here], share[here], levels, column == len(slices) - 1)
+        _bias(panels[2, column], fig, at[here], bias[here], bias, column == len(slices) - 1)
         if value is not None:
             panels[0, column].set_title(f"{names[2]}: {value}", fontsize=11, color=INK, loc="left")
     for row, words in enumerate(("what to do", "share of time spent (log scale)", "bias: head start in reward")):
         _dress(panels[row], names, words, several=len(slices) > 1, bottom=row == 2 or len(slices) == 1)
     _legend(fig, panels, model, used, several=len(slices) > 1)
     return fig
+
+
+def lived_in(at: np.ndarray, occupancy: np.ndarray) -> np.ndarray:
+    """Return which states to show: all, or of a large grid the part where time is spent and some more, if that is much less."""
+    low, high = at.min(axis=0), at.max(axis=0)
+    kept = np.ones(len(at), bool)
+    if (high - low)[:2].max() < LARGE:
+        return kept
+    lived = at[occupancy > 1e-6 * occupancy.max()]
+    for axis in (0, 1):
+        first, last = lived[:, axis].min(), lived[:, axis].max()
+        more = (last - first) // 2 + 3
+        if last - first + 2 * more < 0.6 * (high - low)[axis]:
+            kept &= (at[:, axis] >= first - more) & (at[:, axis] <= last + more)
+    return kept
 
 
 def _image(at: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, list[float]]:
@@ -75,9 +96,9 @@ def _policy(ax: Any, model: Any, at: np.ndarray, policy: np.ndarray, used: list[
     _borders(ax, image, extent)
     for k in range(len(used)):
         spot = _middle(image == k)
-        if spot is not None:
+        words = fill(literal(model.actions[used[k]]), 11, break_on_hyphens=False)
+        if spot is not None and _fits(image == k, spot, words):
             x, y = extent[0] + 0.5 + spot[1], extent[2] + 0.5 + spot[0]
-            words = fill(model.actions[used[k]], 11, break_on_hyphens=False)
             ax.text(x, y, words, ha="center", va="center", fontsize=10.5, fontweight="bold",
                     color=text_on(colors[k]), linespacing=1.1)
 
@@ -95,6 +116,18 @@ def _middle(region: np.ndarray) -> tuple[float, float] | None:
     if not region[round(row), round(column)]:
         row, column = best[len(best) // 2]
     return float(row), float(column)
+
+
+def _fits(region: np.ndarray, spot: tuple[float, float], words: str) -> bool:
+    """Return whether the region is wide enough about the spot for the words, at about 3 % of a panel's width a character."""
+    row, column = round(spot[0]), round(spot[1])
+    left = right = column
+    while left > 0 and region[row, left - 1]:
+        left -= 1
+    while right < region.shape[1] - 1 and region[row, right + 1]:
+        right += 1
+    half = min(spot[1] - left, right - spot[1]) + 0.5
+    return 2 * half / region.shape[1] >= 0.03 * max(map(len, words.split("\n")))
 
 
 def _borders(ax: Any, image: np.ndarray, extent: list[float]) -> None:
@@ -162,6 +195,6 @@ def _legend(fig: Any, panels: Any, model: Any, used: list[int], several: bool) -
     from matplotlib.patches import Patch
 
     colors = action_colors(len(used))
-    patches = [Patch(facecolor=c, edgecolor=INK, linewidth=0.8, label=model.actions[a]) for a, c in zip(used, colors)]
+    patches = [Patch(facecolor=c, edgecolor=INK, linewidth=0.8, label=literal(model.actions[a])) for a, c in zip(used, colors)]
     fig.legend(handles=patches, loc="upper right", ncols=min(len(patches), 4), frameon=False, fontsize=10, labelcolor=SOFT,
                handlelength=1.2, bbox_to_anchor=(1.0, 1.005))

@@ -17,7 +17,9 @@ from sojourn.report.model_style import (
     axis_names,
     coordinates,
     figure,
+    literal,
     plain_axes,
+    shortened,
 )
 from sojourn.report.models import save_figure
 
@@ -41,7 +43,8 @@ def plot_path(run: Any, title: str | None = None, path: str | PathLike[str] | No
     fig = figure(10.5, 5.6)
     above, below = fig.subplots(2, 1, sharex=True, height_ratios=[1.5, 1])
     head = (model.name or "model").partition(":")[0].replace("-", " ")
-    fig.suptitle(title or f"{head}: a sample path and its regret", x=0.01, ha="left", fontsize=15, fontweight="bold", color=INK)
+    shown = literal(title or f"{head}: a sample path and its regret")
+    fig.suptitle(shown, x=0.01, ha="left", fontsize=15, fontweight="bold", color=INK)
     _state(above, model, walked, ends, gaps)
     _regret(below, ends, run.gain * ends - earned, np.cumsum(gaps))
     wrong = float(np.mean(gaps > 1e-9))
@@ -66,6 +69,8 @@ def _gaps(run: Any) -> np.ndarray:
 
 
 def _state(ax: Any, model: Any, walked: Any, ends: np.ndarray, gaps: np.ndarray) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     at = coordinates(model.states)
     several = at is not None and at.shape[1] > 1
     values = at if several else np.arange(model.n_states)[:, None] if at is None else at
@@ -82,7 +87,9 @@ def _state(ax: Any, model: Any, walked: Any, ends: np.ndarray, gaps: np.ndarray)
               label="after a decision that was not optimal")
     plain_axes(ax, grid="y")
     if at is None and model.n_states <= FEW:
-        ax.set_yticks(range(model.n_states), model.states)
+        ax.set_yticks(range(model.n_states), [literal("\n".join(shortened(s, 18, 2))) for s in model.states])
+    else:
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     ax.set_ylabel("state" if several or at is None else names[0], fontsize=10.5, color=INK)
     ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=9.5, labelcolor=SOFT,
               borderaxespad=0.2)

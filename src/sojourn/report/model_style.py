@@ -79,6 +79,29 @@ def axis_names(model: Any, dimensions: int, given: Sequence[str] | None = None) 
     return ["state"] if dimensions == 1 else [f"x{i + 1}" for i in range(dimensions)]
 
 
+def literal(text: str) -> str:
+    """Return the text for matplotlib to write as it stands: a dollar sign does not begin a formula.
+
+    >>> literal("costs $5, not $6")
+    'costs \\\\$5, not \\\\$6'
+    """
+    return text.replace("$", r"\$")
+
+
+def shortened(text: str, width: int, lines: int) -> list[str]:
+    """Return the text in at most so many lines of at most so many characters, with an ellipsis where it does not fit.
+
+    >>> shortened("a machine that waits for parts", 12, 2)
+    ['a machine', 'that waits…']
+    """
+    from textwrap import wrap
+
+    found = wrap(text, width) or [""]
+    if len(found) > lines:
+        found = [*found[: lines - 1], found[lines - 1][: width - 1].rstrip() + "…"]
+    return found
+
+
 def title_of(model: Any, solution: Any) -> tuple[str, str]:
     """Return a headline and a line below it."""
     name, _, parameters = (model.name or "model").partition(":")
@@ -92,8 +115,8 @@ def title_of(model: Any, solution: Any) -> tuple[str, str]:
 def write_title(fig: Any, model: Any, solution: Any, title: str | None) -> None:
     """Put the headline and the line below it over a figure."""
     head, below = title_of(model, solution)
-    fig.suptitle(title or head, x=0.01, ha="left", fontsize=15, fontweight="bold", color=INK)
-    fig.text(0.01, -0.02, below, ha="left", va="top", fontsize=9.5, color=SOFT)
+    fig.suptitle(literal(title or head), x=0.01, ha="left", fontsize=15, fontweight="bold", color=INK)
+    fig.text(0.01, -0.02, literal(below), ha="left", va="top", fontsize=9.5, color=SOFT)
 
 
 def plain_axes(axes: Any, grid: str = "") -> None:
