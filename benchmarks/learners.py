@@ -7,8 +7,8 @@
 
 `run` appends one line per (instance, learner, supports) and passes over those already there: it can be stopped and taken up again.
 Replication i has learner seed i and world seed 10^6 + i.  The fresh instances are `fresh(seed)`, seeds 7101 to 7116, first drawn on
-2026-11-15 at 22:56 UTC, after the last change to any learner.  (Seeds 7001 to 7016 had been drawn at 22:09; later the campaign showed the
-default locked on `admission` with unknown supports, and it was changed.)
+2026-11-15 at 22:55 UTC, after the last change to any learner.  (Seeds 7001 to 7016 had been drawn at 22:09; then the campaign
+showed the default locked on `admission` with unknown supports, and it was changed.)
 """
 
 from __future__ import annotations
