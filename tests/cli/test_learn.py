@@ -87,6 +87,8 @@ def test_the_options_work(options):
     (("two-state", "--learner", "ct-ucrl", "--rate-bounds", 5, 3), "Swap"), (("two-state", "--start", 7), "state 7 does not exist"),
     (("two-state", "--plot", "regret.txt"), ".png"), (("two-state", "--seed", -1, "--epochs", 10), "seed is -1"),
     (("two-state", "--learner", "ct-ucrl", "--param", "radius=2"), "radius"), (("two-state", "--holding-times", "odd"), "'odd'"),
+    (("two-state", "--epochs", "nan"), "max_epochs is nan"), (("two-state", "--epochs", "inf"), "max_epochs is inf"),
+    (("two-state", "--epochs", 10, "--plot", "no-such-folder/regret.png"), "folder that does not exist"),
 ])
 def test_bad_input_is_one_line_on_stderr(arguments, words):
     ran = run(*arguments)
@@ -98,6 +100,11 @@ def test_the_picture_is_drawn(tmp_path: Path):
     file = tmp_path / "regret.png"
     ran = run("three-state", "--learner", "ct-ucrl", "--epochs", 2000, "--horizon", 2000, "--plot", file)
     assert ran.code == 0 and file.read_bytes()[:4] == b"\x89PNG" and str(file) in ran.out
+
+
+def test_the_result_is_out_before_the_picture_is_tried(tmp_path: Path):
+    ran = run("three-state", "--learner", "ct-ucrl", "--epochs", 1, "--json", "--plot", tmp_path / "regret.png")
+    assert ran.code == 1 and json.loads(ran.out)["epochs"] == 1 and "a picture needs at least 2" in ran.err
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """A session counts what is true, refuses what cannot be, and shows the episode as it was at its start."""
 
+import random
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,9 @@ from sojourn.errors import ParameterError, ReportError
 from sojourn.learn.ct_ucrl import CTUCRL
 from sojourn.learn.doubling import DoublingCTUCRL
 from sojourn.learn.learner import Plan
+from sojourn.model.knowledge import Knowledge
 from sojourn.simulation.session import Session
+from sojourn.simulation.simulate import simulate
 from sojourn.zoo.catalogue import make
 
 
@@ -150,3 +154,46 @@ def test_an_action_outside_the_admissible_ones_is_refused():
 
     with pytest.raises(ParameterError, match="chose action 9"):
         _ = Session(Wild(), 0).action
+
+
+def test_a_restored_learner_in_a_new_session_shows_its_episode_as_before():
+    knowledge = make("three-state").knowledge()
+    session = Session(CTUCRL(knowledge, delta=0.1), 0)
+    for _ in range(20):
+        _ = session.action
+        session.report(0.3, (session.state + 1) % 3)
+    learner = CTUCRL(knowledge, delta=0.1)
+    learner.restore(session.learner.state())
+    before, after = session.episode, Session(learner, session.state).episode
+    assert (after.index, after.start_epoch) == (before.index, before.start_epoch) and after.visits.sum() == before.start_epoch - 1
+    for table in ("policy", "visits", "truncated_mean", "transition_radius", "holding_radius", "rate_interval"):
+        assert np.array_equal(getattr(after, table), getattr(before, table))
+
+
+@pytest.mark.parametrize("row", [[0.5, 0.5 - 9e-10, 0.0], [1 - 9e-10, 0.0, 0.0], [0.1 + 0.2, 0.6, 0.1 - 1e-16]])
+def test_a_draw_beyond_the_sum_of_a_row_of_probabilities_takes_its_last_action(row):
+    class AlmostOne:
+        def random(self):
+            return 1 - 2.0**-53
+
+    class Coin:
+        knowledge = Knowledge.from_arrays([[1.0, 1.0, 1.0]], (1, 1), admissible=[[True, True, row[2] > 0]])
+        rng = AlmostOne()
+
+        def plan(self):
+            return Plan(np.array([row]))
+
+    session = Session(Coin(), 0)
+    assert session.action == np.flatnonzero(row)[-1]
+    assert session.learner.episode.cumulative[0, session.action] > 1
+
+
+def test_a_random_stream_that_numpy_does_not_know_is_refused_in_words():
+    class Coin:
+        rng = random.Random(0)
+
+        def plan(self):
+            return Plan(np.full((3, 2), 0.5))
+
+    with pytest.raises(ParameterError, match=r"rng is <random.Random.*must be a numpy Generator"):
+        simulate(make("three-state"), Coin(), max_epochs=10)

@@ -44,13 +44,13 @@ def command(model: str, as_json: bool, picture: str | None, **options: Any) -> N
     if picture:
         check_picture(picture)
     run, label = learned(read_model(model), options)
-    if picture:
-        run.plot(path=picture)
     if as_json:
         print_json(as_object(run, label))
     else:
         click.echo("\n".join(in_words(run, label)))
-        if picture:
+    if picture:  # last: whatever is wrong with it, the result is out
+        run.plot(path=picture)
+        if not as_json:
             click.echo(f"drawn in {picture}")
     if run.interrupted:
         click.echo(f"interrupted after {int(run.visits.sum()):,} decisions; the result above is what there is", err=True)
@@ -69,7 +69,7 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
         epochs = EPOCHS
     start = options["start"]
     state = int(start) if start not in model.states and start.lstrip("-").isdigit() else start
-    bar = ProgressBar(None if epochs is None else int(epochs), max_time)
+    bar = ProgressBar(epochs, max_time)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         learner = built(model, options)

@@ -160,4 +160,7 @@ def _policy(policy: Any, knowledge: Knowledge) -> tuple[np.ndarray, np.ndarray |
     if np.abs(total - 1).max() > 1e-9:
         s = int(np.argmax(np.abs(total - 1)))
         raise ParameterError(f"the plan's policy[{s}] sums to {total[s]:.9g}; every row must sum to 1.")
-    return np.asarray(knowledge.pair_start[:-1], dtype=np.int64), np.cumsum(probability, axis=1)
+    cumulative = np.cumsum(probability, axis=1)
+    last = array.shape[1] - 1 - np.argmax(probability[:, ::-1] > 0, axis=1)
+    cumulative[np.arange(array.shape[1]) >= last[:, None]] = np.inf  # a draw beyond a sum such as 1 - 1e-16 takes the last one
+    return np.asarray(knowledge.pair_start[:-1], dtype=np.int64), cumulative

@@ -24,6 +24,8 @@ def check_picture(path: str | PathLike[str]) -> str:
     kind = Path(path).suffix.lower().lstrip(".")
     if kind not in KINDS:
         raise ParameterError(f"the picture {str(path)!r} ends in {kind or 'nothing'!r}; it must end in .png, .svg or .pdf.")
+    if not Path(path).absolute().parent.is_dir():
+        raise ParameterError(f"the picture {str(path)!r} is to go into a folder that does not exist; make it first.")
     return kind
 
 

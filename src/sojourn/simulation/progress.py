@@ -18,7 +18,7 @@ WINDOW = 10.0  # the speed is that of the last so many seconds, so that the time
 class ProgressBar:
     """Called with the walk after every kernel call; shows decisions, decisions per second, episode and time left."""
 
-    def __init__(self, max_epochs: int | None, max_time: float | None, stream: Any = None):
+    def __init__(self, max_epochs: float | None, max_time: float | None, stream: Any = None):
         self.max_epochs, self.max_time = max_epochs, max_time
         self.stream = stream if stream is not None else sys.stderr
         self.fancy = bool(getattr(self.stream, "isatty", lambda: False)())

@@ -81,6 +81,8 @@ class Session:
         episode: Episode | None = getattr(self.learner, "episode", None)
         if episode is None:
             return None
+        if not self._tables:  # a learner that came in the middle of an episode, such as a restored one
+            self._keep_tables()
         tables = {name: self._tables[name].copy() for name in TABLES if name in self._tables}
         return SessionEpisode(episode.index, episode.start_epoch, np.array(episode.plan.policy), **tables)
 
@@ -122,9 +124,12 @@ class Session:
 
     def _begin(self) -> Episode:
         episode = begin_episode(self.learner, self.knowledge)
+        self._keep_tables()
+        return episode
+
+    def _keep_tables(self) -> None:
         taken = self.learner.snapshot() if hasattr(self.learner, "snapshot") else {}
         self._tables = {name: np.array(value) for name, value in taken.items()}
-        return episode
 
     def _pair_of(self, episode: Episode) -> int:
         if episode.cumulative is None:

@@ -189,6 +189,9 @@ class Walk:
             return Course(episode.policy_pair, np.zeros((0, 0)), np.zeros((0, 0), dtype=np.int64), self.stream.generator)
         if not hasattr(self.learner, "rng"):
             self.learner.rng = stream(0)
+        if not isinstance(self.learner.rng, np.random.Generator):
+            raise ParameterError(f"the learner's rng is {self.learner.rng!r}; a randomized plan draws from it, so it must be "
+                                 "a numpy Generator such as np.random.default_rng(seed), or be left out.")
         return Course(episode.policy_pair, episode.cumulative, self.knowledge.pair_table.astype(np.int64), self.learner.rng)
 
     def _fold_into(self, counts: Counts | None) -> Fold:
