@@ -146,3 +146,16 @@ def test_numbers_on_arrows_stand_clear_of_the_states():
     assert len(numbers) > 20
     for text in numbers:
         assert np.hypot(*(place - text.get_position()).T).min() > RADIUS
+
+
+def test_arrows_do_not_run_through_other_states():
+    from sojourn.report.model_graph import RADIUS, _bend, _edges, _on_arrow
+
+    model = make("random")
+    place, edges = layout(model), _edges(model, sojourn.solve(model).policy)
+    for (s, j), (mine, _) in edges.items():
+        if mine and s != j:
+            bend = _bend(10, np.hypot(*(place[j] - place[s]))) if (j, s) in edges else 0.0
+            points = np.array([_on_arrow(place[s], place[j], bend, t) for t in np.linspace(0, 1, 30)])
+            others = np.delete(place, [s, j], axis=0)
+            assert np.hypot(*(points[:, None] - others[None]).transpose(2, 0, 1)).min() > RADIUS
