@@ -170,9 +170,13 @@ class Session:
 def _real(name: str, value: Any) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise ReportError(f"{name} is {value!r} (a {type(value).__name__}); it must be a real number. Nothing was counted.")
-    if not isfinite(value):
+    try:
+        real = float(value)
+    except OverflowError:
+        raise ReportError(f"{name} is {str(value)[:20]}..., beyond any float; it must be finite. Nothing was counted.") from None
+    if not isfinite(real):
         raise ReportError(f"{name} is {value}; it must be finite. Nothing was counted.")
-    return float(value)
+    return real
 
 
 def _index(value: Any, labels: tuple[str, ...], error: type[Exception], name: str) -> int:
