@@ -79,12 +79,15 @@ def test_nothing_happens_without_a_change_of_state(name, model_of):
     ("admission", {"urgent_rate": 0}, False), ("routing", {"dedicated_rate": 0.1}, True), ("tandem", {"slow_rate": 0}, False),
     ("server-switching", {"leak": 0}, False), ("maintenance", {"wear_in_service": 0}, False),
     ("spare-parts", {"return_rate": 0}, False),
-    ("call-centre", {"retry_rate": 0}, False), ("hospital-beds", {"pressing": 0}, False), ("river-swim", {"leak": 0}, False),
+    ("call-centre", {"retry_rate": 0}, False), ("call-centre", {"leave_number": 0}, False),
+    ("call-centre", {"patience_rate": 0}, False), ("call-centre", {"accept": 1}, True),
+    ("hospital-beds", {"pressing": 0}, False), ("river-swim", {"leak": 0}, False),
 ])
 def test_the_notes_on_variants_are_true(name, parameters, irreducible):
     verdicts = check(make(name, **parameters))
     assert verdicts.irreducible.holds is irreducible
     assert verdicts.communicating.holds is True
+    assert (verdicts.unichain.holds is False) == (name == "server-switching")
     assert family(name).note
 
 

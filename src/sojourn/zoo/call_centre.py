@@ -79,6 +79,6 @@ FAMILY = Family(
     axes=("calls in the system", "call-backs promised"),
     answer="With accept=0 and leave_number=0 no call-back ever arises and the gain follows from the birth-death "
     "chain of Erlang A.",
-    note="With accept=1, leave_number=0, patience_rate=0 or retry_rate=0 some policy never reaches some states: communicating or "
-    "unichain at best, not irreducible.",
+    note="With leave_number=0, patience_rate=0 or retry_rate=0 some policy never reaches some states: communicating and "
+    "unichain, not irreducible. With accept=0 besides the first or the second, states with a call-back are never reached.",
 )

@@ -65,4 +65,6 @@ FAMILY = Family(
     axes=("class 1", "class 2", "class 3"),
     answer="Serve class 1 unless station 2 is about to starve (Harrison and Wein 1989, in heavy traffic): at equal "
     "costs and rates the action `serve 2` is taken only while class 3 is short.",
+    note="A uniformly random policy loses only about 5 % of the gain, less than luck makes in one run of 10^4 decisions: compare "
+    "pseudo-regrets.",
 )
