@@ -1,6 +1,6 @@
 """What a study costs beside its tasks: CPU share of the tasks, overhead per task, and how fast the store's one writer is.
 
-python benchmarks/study_overhead.py [--seconds 30] [--places pool,dask]
+python benchmarks/study_overhead.py [--seconds 60] [--places pool,dask]
 """
 
 import argparse
@@ -89,7 +89,7 @@ def writer(folder: Path) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--places", default="pool,dask")
     given = parser.parse_args()
     found: dict[str, object] = {"cores": os.cpu_count(), "load": os.getloadavg()[0]}

@@ -83,7 +83,7 @@ def regret_figure(summary: Summary, model: str) -> Any:
         draw_curves(panel, summary, model)
         panel.set_xscale(scale)
         panel.set_xlabel(axis_of(summary, summary.curves[0])[1] + (" (log scale)" if scale == "log" else ""))
-        _top(panel, summary, model)
+        _top(panel, summary, model, zoom=scale == "log")
         panel.yaxis.set_major_formatter("{x:,.0f}" if panel.get_ylim()[1] >= 1000 else "{x:g}")
     axes[0][0].set_ylabel(f"{words} (reward)")
     axes[0][0].ticklabel_format(axis="x", style="sci", scilimits=(-3, 5), useMathText=True)
@@ -100,7 +100,7 @@ def growth_figure(summary: Summary, model: str) -> Any:
     draw_curves(left, summary, model, divide_by_log=True)
     left.set_xscale("log")
     left.set_ylabel(f"{words} / log N")
-    _top(left, summary, model, divide_by_log=True)
+    _top(left, summary, model, divide_by_log=True, zoom=True)
     draw_curves(right, summary, model, runs=False)
     shown = [c for c in summary.curves if c.model == model]
     x, _ = axis_of(summary, shown[0])
@@ -124,28 +124,40 @@ def _upper_bounds(summary: Summary, model: str, shown: list[Curves]) -> Iterator
         yield np.array([bound(float(n)) for n in epochs]), words, color
 
 
-def _top(axes: Any, summary: Summary, model: str, divide_by_log: bool = False) -> None:
-    """Let the vertical axis end a little above the largest mean and the band; single bad runs may leave the picture."""
+def in_picture(summary: Summary, model: str) -> list[str]:
+    """Return the learners to zoom in on: those left after dropping, from the top, each with ten times the regret of the next."""
+    ranked = sorted((float(np.abs(c.final.mean())), c.learner) for c in summary.curves if c.model == model)
+    while len(ranked) > 1 and ranked[-1][0] > 10 * max(ranked[-2][0], 1e-12) and ranked[-2][0] > 0:
+        ranked.pop()
+    return [learner for _, learner in ranked]
+
+
+def _top(axes: Any, summary: Summary, model: str, divide_by_log: bool = False, zoom: bool = False) -> None:
+    """Let the vertical axis end a little above the largest mean and its band; single bad runs may leave the picture.
+
+    With `zoom`, learners with far more regret than the others leave it too, and the picture says so.
+    """
+    kept = in_picture(summary, model) if zoom else [c.learner for c in summary.curves]
+    shown = [c for c in summary.curves if c.model == model]
     tops, bottoms = [], []
-    for c in (c for c in summary.curves if c.model == model):
+    for c in (c for c in shown if c.learner in kept):
         scale = np.log(np.maximum(c.epochs, 2.0)) if divide_by_log else np.ones(len(c.epochs))
         values = c.values / scale
         low, high = mean_band(values, method="t")
-        tops.append(
-            float(
-                np.nanmax(
-                    [np.nanmax(np.append(high, -np.inf)), values.mean(axis=0).max(), np.quantile(values.max(axis=0), 1.0) / 1.5]
-                )
-            )
-        )
-        bottoms.append(float(np.nanmin([np.nanmin(np.append(low, np.inf)), values.mean(axis=0).min(), 0.0])))
+        tops += [float(np.nanmax(np.append(high, values.mean(axis=0).max()))), float(values.max()) / 1.5]
+        bottoms += [float(np.nanmin(np.append(low, 0.0)))]
+    if summary.bounds[model].constant > 0:
+        tops.append(summary.bounds[model].constant if divide_by_log else summary.bounds[model].lower(float(shown[0].epochs[-1])))
     if np.isfinite(tops).all() and max(tops) > min(bottoms):
         axes.set_ylim(min(bottoms) * 1.05, max(tops) * 1.08)
+    gone = [c.learner for c in shown if c.learner not in kept]
+    if gone:
+        axes.set_title(f"zoomed in: {', '.join(gone)} leaves the picture", fontsize=8, color="#444444", loc="left")
 
 
 def _legend(figure: Any, axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=min(4, max(1, len(labels))), handlelength=3.2)
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels) if len(labels) <= 4 else 3, handlelength=3.2)
 
 
 @with_look
