@@ -11,7 +11,7 @@ from sojourn.kernels.jit import kernel
 
 RESTART = 1e-9
 IMPROVEMENTS = 200
-NEGLIGIBLE = 1e-10  # a change of action must gain more than this, times 1 + max|h|
+NEGLIGIBLE = 1e-10  # a change of action must gain more than this, times the largest bias and reward of a decision
 
 
 def best_policy_reference(pair_start, row_start, next_state, probability, reward, running, rate, allowed, policy_pair):
@@ -30,9 +30,10 @@ def best_policy_reference(pair_start, row_start, next_state, probability, reward
         solution = np.linalg.solve(matrix, reward[pair] + running[pair] / rate[pair])
         gain, bias = solution[0], np.concatenate([[0.0], solution[1:]])
         worth = reward + (running - gain) / rate + row @ bias
+        margin = NEGLIGIBLE * (np.abs(bias).max() + np.abs(reward[pair] + running[pair] / rate[pair]).max())
         changed = False
         for s in range(n_states):
-            best = worth[pair[s]] + NEGLIGIBLE * (1 + np.abs(bias).max())
+            best = worth[pair[s]] + margin
             for i in range(pair_start[s], pair_start[s + 1]):
                 if allowed[i] and worth[i] > best:
                     pair[s], best, changed = i, worth[i], True
@@ -108,7 +109,10 @@ def best_policy(pair_start, row_start, next_state, probability, reward, running,
     gain = 0.0
     for _ in range(IMPROVEMENTS):
         gain = evaluate_policy(row_start, next_state, probability, reward, running, rate, pair, bias)
-        margin = NEGLIGIBLE * (1.0 + np.abs(bias).max())
+        largest = 0.0
+        for s in range(n_states):
+            largest = max(largest, abs(reward[pair[s]] + running[pair[s]] / rate[pair[s]]))
+        margin = NEGLIGIBLE * (np.abs(bias).max() + largest)
         changed = False
         for s in range(n_states):
             best = worth_of(pair[s], row_start, next_state, probability, reward, running, rate, gain, bias) + margin

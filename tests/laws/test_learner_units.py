@@ -1,0 +1,33 @@
+"""The learners do not care in which unit rewards or time are measured."""
+
+import numpy as np
+import pytest
+
+from sojourn.learn.catalogue import learner
+from sojourn.simulation.simulate import simulate
+from sojourn.zoo.catalogue import make
+
+NAMES = {"ct-imed": {}, "ct-bk": {}, "ct-psrl": {}, "ct-ce": {}, "ct-kl-ucrl": {"delta": 0.1}}
+
+
+def visits(name, model, supports=True):
+    known = model.knowledge(supports=supports)
+    return simulate(model, learner(name, known, seed=4, **NAMES[name]), max_epochs=1500, seed=9).visits
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("power", [-40, 40])
+def test_rewards_in_another_unit_change_no_decision(name, power):
+    """Scaled by a power of two, so that not even rounding differs."""
+    model = make("maintenance")
+    scaled = model.replace(reward=model.reward * 2.0**power, running=model.running * 2.0**power,
+                           transition_reward=None if model.transition_reward is None else model.transition_reward * 2.0**power)
+    assert np.array_equal(visits(name, model), visits(name, scaled))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_time_in_another_unit_changes_no_decision(name):
+    model = make("maintenance")
+    low, high = model.bounds
+    scaled = model.replace(rate=model.rate * 2.0**10, running=model.running * 2.0**10, rate_bounds=(low * 2.0**10, high * 2.0**10))
+    assert np.array_equal(visits(name, model), visits(name, scaled))
