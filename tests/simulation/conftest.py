@@ -76,6 +76,8 @@ def build(name: str, model: CTMDP, seed: int = 0) -> Any:
         extra["delta"] = 0.2
     if "radius_scale" in allowed:
         extra["radius_scale"] = 0.05
+    if "margin" in allowed:  # exploration soon over, and then truncating often
+        extra |= {"exploration": 30, "margin": 1.0, "delta": 1e-9}
     if "model" in allowed:
         extra["model"] = model
     if "policy" in allowed:

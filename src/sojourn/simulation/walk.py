@@ -200,6 +200,8 @@ class Walk:
             counts = self._scratch = self._scratch or Counts(self.knowledge)
         old = self._fold
         if old is not None and old.head is counts.head and old.slot_state is counts.slot_state and self._used == counts.used[0]:
+            if old.scale != counts.scale:  # a learner that estimates its rate bounds truncates anew from here on
+                old = self._fold = old._replace(scale=counts.scale)
             return old
         counts.reserve(len(self.world.next_state))
         self._used = int(counts.used[0])
