@@ -159,3 +159,18 @@ def test_arrows_do_not_run_through_other_states():
             points = np.array([_on_arrow(place[s], place[j], bend, t) for t in np.linspace(0, 1, 30)])
             others = np.delete(place, [s, j], axis=0)
             assert np.hypot(*(points[:, None] - others[None]).transpose(2, 0, 1)).min() > RADIUS
+
+
+@pytest.mark.parametrize("label", ["({0}000, {0}0000000)", "id {0}00003", "part 1000000000000000000000000{0}"])
+def test_numbers_that_lie_far_apart_are_names_and_not_coordinates(label, tmp_path):
+    states = tuple(label.format(i) for i in range(20))
+    model = make("random", states=20).replace(states=states, name="names")
+    assert coordinates(states) is None
+    assert kind_of(model) == "curves"
+    plot_model(model, path=tmp_path / "m.png")
+
+
+def test_states_that_are_no_line_are_not_named_after_the_first_coordinate():
+    model = make("routing", capacity=4, service_rates=[1, 1, 1], costs=[1, 1, 1])
+    assert plot_model(model).axes[2].get_xlabel() == "state, numbered in the model's order"
+    assert plot_model(make("admission")).axes[2].get_xlabel() == "customers in the system"

@@ -44,9 +44,16 @@ def plot_curves(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = No
     if numbers and len(x) > MANY:
         _zoom(panels[2], x, occupancy, solution.bias)
     _ticks(panels[2], model, x, numbers)
-    panels[2].set_xlabel(axis_names(model, 1, axes)[0], fontsize=10.5, color=INK)
+    panels[2].set_xlabel(_below(model, numbers, axes), fontsize=10.5, color=INK)
     fig.align_ylabels(panels)
     return fig
+
+
+def _below(model: Any, numbers: bool, axes: Any) -> str:
+    """Return what stands along the line: the coordinate's name, or that it is only the order of the states."""
+    if numbers or axes:
+        return axis_names(model, 1, axes)[0]
+    return "state" if model.n_states <= FEW else "state, numbered in the model's order"
 
 
 def _shares(ax: Any, x: np.ndarray, occupancy: np.ndarray) -> None:

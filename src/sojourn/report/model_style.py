@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ PALE = "#d9dde3"
 PAPER = "#ffffff"
 DARK, MIDDLE, LIGHT, WARM = "#12395e", "#4c93c4", "#f4dfa3", "#c8571b"
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?![\w.])")
+SPARSE = 50  # places per state from which on the numbers in the labels are names, not coordinates
 FONT = {"family": "sans-serif", "size": 11}
 
 
@@ -50,7 +53,7 @@ def text_on(color: str) -> str:
 
 
 def coordinates(labels: Sequence[str]) -> np.ndarray | None:
-    """Return the integers in the labels as an (S, d) array, or None where the labels do not share one form.
+    """Return the integers in the labels as an (S, d) array, or None where the labels do not share one form or lie far apart.
 
     >>> coordinates(["(0, 3) at 1", "(2, 3) at 2"]).tolist()
     [[0, 3, 1], [2, 3, 2]]
@@ -60,8 +63,11 @@ def coordinates(labels: Sequence[str]) -> np.ndarray | None:
     forms = {NUMBER.sub("#", label) for label in labels}
     if len(forms) != 1 or "#" not in next(iter(forms)):
         return None
-    found = np.array([[int(x) for x in NUMBER.findall(label)] for label in labels])
-    return found if len({tuple(row) for row in found.tolist()}) == len(labels) else None
+    numbers = [[int(x) for x in NUMBER.findall(label)] for label in labels]
+    spans = [max(column) - min(column) + 1 for column in zip(*numbers)]
+    if len(set(map(tuple, numbers))) < len(labels) or prod(spans) > SPARSE * len(labels):
+        return None
+    return np.array(numbers, dtype=np.int64) if max(map(abs, chain(*numbers))) < 2**53 else None
 
 
 def axis_names(model: Any, dimensions: int, given: Sequence[str] | None = None) -> list[str]:
@@ -109,7 +115,7 @@ def title_of(model: Any, solution: Any) -> tuple[str, str]:
     shown = shown if len(shown) < 70 else shown[:67] + "..."
     low, high = solution.gain_bounds
     proved = f"optimal gain {solution.gain:.6g} per unit of time (proved to {max(high - low, 0):.1g})"
-    return name.replace("-", " "), f"{shown + '  ·  ' if shown else ''}{model.n_states} states  ·  {proved}"
+    return name.replace("-", " "), f"{shown + '  ·  ' if shown else ''}{model.n_states} state{'s' * (model.n_states > 1)}  ·  {proved}"
 
 
 def write_title(fig: Any, model: Any, solution: Any, title: str | None) -> None:
