@@ -113,9 +113,10 @@ def title_of(model: Any, solution: Any) -> tuple[str, str]:
     name, _, parameters = (model.name or "model").partition(":")
     shown = parameters.replace(",", ", ")
     shown = shown if len(shown) < 70 else shown[:67] + "..."
+    size = "1 state" if model.n_states == 1 else f"{model.n_states} states"
     low, high = solution.gain_bounds
     proved = f"optimal gain {solution.gain:.6g} per unit of time (proved to {max(high - low, 0):.1g})"
-    return name.replace("-", " "), f"{shown + '  ·  ' if shown else ''}{model.n_states} state{'s' * (model.n_states > 1)}  ·  {proved}"
+    return name.replace("-", " "), f"{shown + '  ·  ' if shown else ''}{size}  ·  {proved}"
 
 
 def write_title(fig: Any, model: Any, solution: Any, title: str | None) -> None:
