@@ -170,11 +170,14 @@ def dask_executor(address: str, workers: int | None = None) -> Callable[[], Exec
 
 def _local_cluster(distributed: Any, workers: int) -> Any:
     """Start a cluster of processes here; where one dies while it starts, try again."""
+    dask: Any = require("dask", "dask")
+    quiet = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "500ms"}  # they cost CPU of the tasks
     for attempt in range(3):
         try:
-            return distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-            )
+            with dask.config.set(quiet):
+                return distributed.LocalCluster(
+                    n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+                )
         except (RuntimeError, OSError, TimeoutError) as error:
             if attempt == 2:
                 raise StoreError(
