@@ -86,6 +86,15 @@ def test_unknown_rewards_are_planned_at_the_mean_plus_the_radius():
     assert scaled.reward[0] == pytest.approx(0.25 + reward_radius(np.array([3]), 2, 1, 4, 0.1)[0], abs=1e-15)
 
 
+def test_an_unknown_reward_without_data_is_planned_above_every_possible_one_however_small_the_radii():
+    knowledge = one_pair(n_states=2)
+    counts = Counts(knowledge, 1.0)
+    counts.add(0, 0.4, 1, 0.5)
+    plausible = plausible_set(counts, knowledge, 1.0, radius_scale=1e-3, unknown_rewards=True)
+    radius = reward_radius(np.array([1, 0]), 2, 1, 2, 1.0)
+    assert plausible.reward[0] == pytest.approx(0.5 + 1e-3 * radius[0]) and plausible.reward[1] == radius[1] > 1
+
+
 def test_the_radius_of_a_reward_is_the_one_of_jaksch():
     expected = (7 * np.log(2 * 3 * 2 * 100 / 0.01) / (2 * 50)) ** 0.5
     assert reward_radius(np.array([50]), 3, 2, 100, 0.01)[0] == pytest.approx(expected)

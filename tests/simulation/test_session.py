@@ -198,3 +198,15 @@ def test_a_random_stream_that_numpy_does_not_know_is_refused_in_words():
 
     with pytest.raises(ParameterError, match=r"rng is <random.Random.*must be a numpy Generator"):
         simulate(make("three-state"), Coin(), max_epochs=10)
+
+
+@pytest.mark.parametrize("quota", [np.zeros(6), np.full(6, np.nan), np.full((3, 2), 0.5)])
+def test_a_quota_that_could_end_a_plan_at_once_is_refused(quota):
+    class Impatient:
+        knowledge = make("three-state").knowledge()
+
+        def plan(self):
+            return Plan(np.zeros(3, dtype=np.int64), quota=quota)
+
+    with pytest.raises(ParameterError, match="each pair needs at least 1"):
+        _ = Session(Impatient(), 0).action

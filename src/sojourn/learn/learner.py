@@ -124,7 +124,7 @@ def _quota(quota: Any, knowledge: Knowledge) -> np.ndarray:
         array = array[knowledge.pair_state, knowledge.pair_action]
     if array.shape != (knowledge.n_pairs,):
         raise ParameterError(f"the plan's quota has shape {array.shape}; it must be ({knowledge.n_pairs},) or (states, actions).")
-    if array.min() < 1:
+    if not array.min() >= 1:
         raise ParameterError(f"the plan's quota holds {array.min()}; each pair needs at least 1, or the plan could end at once.")
     return np.minimum(array, NO_LIMIT).astype(np.int64)
 

@@ -109,8 +109,8 @@ def plausible_set(counts: Counts, knowledge: Knowledge, delta: float, radius_sca
                   unknown_rewards: bool = False, reward_scale: float = 1.0) -> PlausibleSet:
     """Return the plausible models after `counts`.  `radius_scale` multiplies every radius; below 1 nothing is guaranteed.
 
-    With `unknown_rewards` the reward to plan with is the empirical mean plus its radius; rewards are divided by
-    `reward_scale`.  Paper: alg: CTUCRL, step 3(c) and 4(a)
+    With `unknown_rewards` the reward to plan with is the empirical mean plus its radius (unscaled where there is no data, so
+    that it exceeds every possible reward); rewards are divided by `reward_scale`.  Paper: alg: CTUCRL, step 3(c) and 4(a)
     """
     n, t = counts.visits.copy(), counts.epoch
     size = (knowledge.n_states, knowledge.max_choices, t, delta)
@@ -118,7 +118,8 @@ def plausible_set(counts: Counts, knowledge: Knowledge, delta: float, radius_sca
     low, high, empty = rate_interval(n, mean, radius, knowledge.rate_min, knowledge.rate_max)
     reward = knowledge.reward / reward_scale
     if unknown_rewards:
-        reward = counts.reward_sum / np.maximum(1, n) / reward_scale + radius_scale * reward_radius(n, *size)
+        doubt = np.where(n == 0, 1.0, radius_scale) * reward_radius(n, *size)  # without data any reward, however small the scale
+        reward = counts.reward_sum / np.maximum(1, n) / reward_scale + doubt
     row_start, next_state, count = counts.rows()
     if knowledge.supports_known:
         row_start, next_state, count = over_supports(knowledge, row_start, next_state, count)
