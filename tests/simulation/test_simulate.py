@@ -13,6 +13,7 @@ from sojourn.learn.ct_ucrl import CTUCRL
 from sojourn.learn.learner import History, Plan
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation import episodes as episode_module
+from sojourn.simulation.session import Session
 from sojourn.simulation.simulate import simulate
 from sojourn.solving.solve import solve
 from sojourn.zoo.catalogue import make
@@ -226,3 +227,27 @@ def test_bad_options_are_refused_with_a_reason(options):
 def test_an_unknown_start_is_refused(start):
     with pytest.raises(ModelError, match="state"):
         simulate(make("two-state"), [0, 0], max_epochs=1, start=start)
+
+
+def test_a_plain_learner_may_call_its_own_things_counts_and_episode():
+    class Mine:
+        def __init__(self, knowledge):
+            self.knowledge, self.episode = knowledge, 0
+            self.counts = np.zeros((knowledge.n_states, knowledge.n_actions))
+
+        def plan(self):
+            self.episode += 1
+            return Plan(self.counts.argmin(axis=1), max_epochs=7)
+
+        def observe(self, history):
+            np.add.at(self.counts, (history.state, history.action), 1)
+
+    model = make("three-state")
+    learner = Mine(model.knowledge())
+    run = simulate(model, learner, max_epochs=100, seed=2, record=True)
+    assert learner.episode == run.episodes.total == 15 and np.array_equal(learner.counts, run.visits)
+    session = Session(Mine(model.knowledge()), 0)
+    for action, tau, after in zip(run.trajectory.action, run.trajectory.holding_time, run.trajectory.next_state):
+        assert session.action == action
+        session.report(tau, int(after))
+    assert (session.learner.episode, session.episode.start_epoch) == (15, 99)

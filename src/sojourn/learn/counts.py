@@ -37,6 +37,12 @@ def pairs_of(history: History, knowledge: Knowledge) -> np.ndarray:
     return pairs
 
 
+def counts_of(learner: Any) -> Counts | None:
+    """Return the Counts into which walks of a compiled learner fold; None if it has none, or calls something else `counts`."""
+    counts = getattr(learner, "counts", None)
+    return counts if isinstance(counts, Counts) else None
+
+
 class Counts:
     """Counts per pair.  `epoch` is t, the number of the next decision: 1 + observations.
 

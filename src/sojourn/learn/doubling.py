@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.learn.counts import Counts
+from sojourn.learn.counts import Counts, counts_of
 from sojourn.learn.ct_ucrl import CTUCRL, checked_knowledge
 from sojourn.learn.learner import NO_LIMIT, Episode, History, Plan
 from sojourn.learn.streams import restore_stream, stream, stream_state
@@ -51,8 +51,7 @@ class Doubling:
     @property
     def counts(self) -> Counts | None:
         """The counts of the phase under way."""
-        counts: Counts | None = getattr(self.inner, "counts", None)
-        return counts
+        return counts_of(self.inner)
 
     @property
     def phase_epochs(self) -> int:

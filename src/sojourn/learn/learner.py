@@ -103,16 +103,32 @@ class Episode:
         return episode
 
 
+def episode_of(learner: Any) -> Episode | None:
+    """Return the plan of `learner` being walked, or None."""
+    kept: Episode | None = getattr(learner, _place(learner), None)
+    return kept
+
+
+def keep_episode(learner: Any, episode: Episode | None) -> None:
+    """Keep `episode` with the learner: as `learner.episode`, unless the learner uses that name for something of its own."""
+    setattr(learner, _place(learner), episode)
+
+
+def _place(learner: Any) -> str:
+    own = getattr(learner, "episode", None)
+    return "episode" if own is None or isinstance(own, Episode) else "episode_under_way"
+
+
 def begin_episode(learner: Any, knowledge: Knowledge) -> Episode:
-    """Ask the learner for a plan and return it as the learner's new episode (also stored as `learner.episode`)."""
-    before: Episode | None = getattr(learner, "episode", None)
+    """Ask the learner for a plan and return it as the learner's new episode (see `keep_episode`)."""
+    before = episode_of(learner)
     plan = learner.plan()
     if not isinstance(plan, Plan):
         raise ParameterError(f"plan() returned {plan!r}; it must return a Plan(policy, quota=..., max_epochs=...).")
     index = before.index + 1 if before else 1
     start_epoch = before.start_epoch + before.epochs if before else 1
     episode = Episode(plan, knowledge, index, start_epoch)
-    learner.episode = episode
+    keep_episode(learner, episode)
     return episode
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.learn.counts import counts_of
 
 if TYPE_CHECKING:
     from sojourn.simulation.walk import Walk
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def check_bulk(walk: Walk) -> None:
     """Raise where the sum of holding times is not all that matters."""
-    listens = hasattr(walk.learner, "observe") and getattr(walk.learner, "counts", None) is None
+    listens = hasattr(walk.learner, "observe") and counts_of(walk.learner) is None
     reasons = {
         "record=True": walk.record,
         "transition rewards": bool(walk.world.transition_reward.any()),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError, ReportError
-from sojourn.learn.learner import Episode, History, begin_episode
+from sojourn.learn.learner import Episode, History, begin_episode, episode_of, keep_episode
 from sojourn.learn.streams import stream
 from sojourn.model.knowledge import Knowledge
 
@@ -78,7 +78,7 @@ class Session:
     def episode(self) -> SessionEpisode | None:
         """The episode the pending action belongs to (None for a learner that chooses anew at every epoch)."""
         _ = self.action
-        episode: Episode | None = getattr(self.learner, "episode", None)
+        episode = episode_of(self.learner)
         if episode is None:
             return None
         if not self._tables:  # a learner that came in the middle of an episode, such as a restored one
@@ -113,7 +113,7 @@ class Session:
 
     def _choose(self) -> int:
         """Return the pair of the plan under way, beginning a new one where the last has ended.   Paper: alg: CTUCRL, step 6"""
-        episode: Episode | None = getattr(self.learner, "episode", None)
+        episode = episode_of(self.learner)
         if episode is None or episode.epochs_left <= 0:
             episode = self._begin()
         pair = self._pair_of(episode)
@@ -142,7 +142,7 @@ class Session:
     def _count(self, pair: int, holding_time: float, next_state: int, reward: float) -> None:
         row = (self.state, int(self.knowledge.pair_action[pair]), holding_time, next_state, reward)
         self.learner.observe(History(*(np.array([value]) for value in row)))
-        episode: Episode | None = getattr(self.learner, "episode", None)
+        episode = episode_of(self.learner)
         if episode is not None:
             episode.spend(pair)
 
@@ -150,7 +150,7 @@ class Session:
 
     def save(self) -> dict[str, Any]:
         """Return everything as arrays and scalars, from which `restore` goes on as if never stopped."""
-        episode: Episode | None = getattr(self.learner, "episode", None)
+        episode = episode_of(self.learner)
         return {
             "state": self.state, "epoch": self.epoch, "time": self.time, "pair": -1 if self._pair is None else self._pair,
             "learner": self.learner.state(), "episode": episode.state() if episode else {},
@@ -163,7 +163,7 @@ class Session:
         self._pair = None if int(saved["pair"]) < 0 else int(saved["pair"])
         self.learner.restore(saved["learner"])
         if not hasattr(self.learner, "act"):
-            self.learner.episode = Episode.restored(saved["episode"], self.knowledge) if saved["episode"] else None
+            keep_episode(self.learner, Episode.restored(saved["episode"], self.knowledge) if saved["episode"] else None)
         self._tables = {name: np.array(table) for name, table in saved["tables"].items()}
 
 

@@ -36,8 +36,8 @@ from sojourn.kernels.alias import jump
 from sojourn.kernels.bulk_walk import settle, walk_bulk
 from sojourn.kernels.fast_walk import packed_cells, walk_fast
 from sojourn.kernels.walk import EXPONENTIAL, holding_time, walk_plan
-from sojourn.learn.counts import Counts
-from sojourn.learn.learner import MAX_CHUNK, Episode, History, begin_episode
+from sojourn.learn.counts import Counts, counts_of
+from sojourn.learn.learner import MAX_CHUNK, Episode, History, begin_episode, episode_of, keep_episode
 from sojourn.learn.streams import stream
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
@@ -138,12 +138,12 @@ class Walk:
 
     def _step_by_plan(self, room: int, limit: float) -> None:
         learner = self.learner
-        episode: Episode | None = getattr(learner, "episode", None)
+        episode = episode_of(learner)
         if episode is None or episode.epochs_left <= 0:
             episode = self._begin()
         elif self.log.total == 0:  # a learner that comes in the middle of an episode
             self.log.begin(episode, self.epoch, self.position, self.visits)
-        counts = getattr(learner, "counts", None)
+        counts = counts_of(learner)
         listening = counts is None and hasattr(learner, "observe")
         if listening or self.record:
             room = min(room, PLAIN_CHUNK)
@@ -264,7 +264,7 @@ class Walk:
         if not hasattr(self.learner, "state"):
             kind = type(self.learner).__name__
             raise ParameterError(f"{kind} has no state(); give it state() and restore(state) to save its walk.")
-        episode = getattr(self.learner, "episode", None)
+        episode = episode_of(self.learner)
         return {
             "epoch": self.epoch, "position": int(self.position), "base": self.base.copy(), "clock": self.clock.copy(),
             "visits": self.visits.copy(), "last": np.array([self.last_pair, self.last_entry]), "rng": self.stream.state(),
@@ -280,7 +280,7 @@ class Walk:
         self.stream.restore(state["rng"])
         self.learner.restore(state["learner"])
         if not hasattr(self.learner, "act"):
-            self.learner.episode = Episode.restored(state["episode"], self.knowledge) if state["episode"] else None
+            keep_episode(self.learner, Episode.restored(state["episode"], self.knowledge) if state["episode"] else None)
         self.log.restore(state["log"])
         self._fold = None
 
