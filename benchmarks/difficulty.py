@@ -131,8 +131,8 @@ def diameter_speed(name: str, model: CTMDP, goal: float | None) -> None:
     low, high = found.bounds
     note = (
         f"D = {found.value:.9g}, proved to {(high - low) / found.value:.1e}"
-        if np.isfinite(high)
-        else (f"bracketed: D >= {low:.9g}, attained; no upper bound")
+        if found.exact
+        else f"bracketed: D in [{low:.9g}, {high:.3g}], the lower end attained"
     )
     line(f"D, {name}, S = {model.n_states:,}", spent, "s", goal, f"{note}, {found.solved} targets solved")
 

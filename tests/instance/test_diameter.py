@@ -90,10 +90,11 @@ def test_large_models_are_bracketed_without_a_square_array(random_model, monkeyp
     found = diameter(model)
     assert found.bounds[0] <= exact.value * (1 + 1e-9) and exact.value <= found.bounds[1] * (1 + 1e-9)
     assert found.value == pytest.approx(exact.value, rel=1e-6)
-    slow = diameter(line(110))  # does not mix: attained value, no upper bound
-    assert not slow.exact and slow.bounds[1] == np.inf and slow.value == pytest.approx(slow.bounds[0], rel=1e-6)
+    slow = diameter(line(110))  # does not mix: attained value, loose upper bound
+    assert not slow.exact and slow.value == pytest.approx(slow.bounds[0], rel=1e-6)
     monkeypatch.undo()
     assert slow.value == pytest.approx(diameter(line(110)).value, rel=1e-9)
+    assert slow.value <= slow.bounds[1] < 10 * slow.value
 
 
 def test_the_proof_does_not_accept_wrong_values(random_model):

@@ -204,3 +204,24 @@ def test_the_card_is_drawn_in_three_formats_for_any_model(golden_model, tmp_path
 def test_the_card_of_a_larger_model_is_a_heat_map(random_model, tmp_path):
     difficulty(random_model(np.random.default_rng(1), 40, 3, 3)).plot(tmp_path / "card.png")
     assert (tmp_path / "card.png").stat().st_size > 10_000
+
+
+def test_parts_are_numbers_that_carry_their_witnesses():
+    model = sojourn.make("three-state")
+    found, far, gap = sojourn.difficulty(model, (1, 7)), sojourn.diameter(model), sojourn.gain_gap(model)
+    assert far == 0.95 == found.diameter and found.diameter.pair == far.pair == (1, 2)
+    assert far.bounds[0] <= far <= far.bounds[1]
+    assert 2 * gap == 2 * found.gain_gap == 2 * gap.value and gap.policy.tolist() == [1, 0, 1]
+    assert json.dumps([far, gap]) == f"[{far.value!r}, {gap.value!r}]"
+
+
+def test_warnings_do_not_contradict_each_other_when_nothing_can_be_learned():
+    stuck = CTMDP.from_arrays([[[0, 1.0]], [[0, 1.0]]], [[2.0], [3.0]], [[1.0], [0.0]])
+    text = " ".join(sojourn.difficulty(stuck, (2, 3)).warnings)
+    assert "g is infinite" in text and "not available" not in text and "C(M) = 0" not in text
+
+
+def test_a_diameter_beyond_double_precision_says_that_it_is_not_proved():
+    found = sojourn.difficulty(sojourn.make("customer-selection", servers=30, classes=3))
+    assert found.diameter > 1e13 and found.diameter_bounds[1] == np.inf
+    assert any("double precision" in w for w in found.warnings)

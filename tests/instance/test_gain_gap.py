@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from sojourn.errors import AssumptionError
+from sojourn.instance import first_passage
+from sojourn.instance import gain_gap as module
+from sojourn.instance.first_passage import Passage
 from sojourn.instance.gain_gap import gain_gap, gap_of
 from sojourn.instance.gaps import gaps, optimum
 from sojourn.model.checks import irreducible
@@ -96,3 +99,50 @@ def test_a_large_reducible_model_is_refused_with_the_witness():
     model = CTMDP.from_arrays(transition, np.ones((n, 2)), np.random.default_rng(0).random((n, 2)))
     with pytest.raises(AssumptionError, match=r"65,536|6\.55e\+04.*never visits state"):
         gain_gap(model)
+
+
+def crawl(n, seed=0):
+    """Birth and death on a line with three speeds of death and random rewards: it mixes slowly."""
+    generators = np.zeros((3, n, n))
+    for a, down in enumerate((1.0, 1.02, 1.05)):
+        generators[a] += np.diag(np.ones(n - 1), 1) + down * np.diag(np.ones(n - 1), -1)
+        generators[a] -= np.diag(generators[a].sum(axis=1))
+    return CTMDP.from_generators(generators, reward=np.random.default_rng(seed).random((n, 3)))
+
+
+def test_large_models_get_the_same_gap_whether_they_mix_fast_or_slowly(random_model, monkeypatch):
+    fast, slow = random_model(np.random.default_rng(5), 130, 3, 6), crawl(120)
+    for model in (fast, slow):
+        exact = gain_gap(model)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "DENSE_STATES", 100)
+            found = gain_gap(model)
+        assert found.exact and found.pair == exact.pair
+        assert found.value == pytest.approx(exact.value, rel=1e-9)
+        assert found.per_decision == pytest.approx(exact.per_decision, rel=1e-9)
+        np.testing.assert_array_equal(found.policy, exact.policy)
+
+
+def test_a_large_slow_model_with_ties_gives_an_attained_gap_and_says_so(monkeypatch):
+    model = crawl(120)
+    dense = model.dense()
+    twin = CTMDP.from_arrays(*(np.repeat(dense[k], 2, axis=1) for k in ("transition", "rate", "reward")), normalize_rows=True)
+    monkeypatch.setattr(module, "DENSE_STATES", 100)
+    found = gain_gap(twin)
+    assert not found.exact and found.value == pytest.approx(gain_gap(model).value, rel=1e-9)
+
+
+def test_a_target_reached_after_very_many_jumps_is_solved_without_a_factorization(random_model, monkeypatch):
+    """Rounding of the values, about 1e5, hides the residual from double precision."""
+    model = random_model(np.random.default_rng(6), 60, 1, 6)
+    dense = model.dense()
+    dense["transition"][:, 0, 7] *= 1e-3
+    dense["transition"] /= dense["transition"].sum(axis=2, keepdims=True)
+    rare = CTMDP.from_arrays(dense["transition"], dense["rate"], dense["reward"])
+    passage = Passage(rare.matrix, rare.pair_state, 1 / rare.rate)
+    choice = np.arange(60)
+    direct = passage.to_target(choice, 7)
+    monkeypatch.setattr(first_passage, "MANY_STATES", 10)
+    monkeypatch.setattr(Passage, "_dense_solve", None)
+    np.testing.assert_allclose(passage.to_target(choice, 7), direct, rtol=1e-10)
+    assert direct.max() > 1e4

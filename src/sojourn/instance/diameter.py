@@ -17,15 +17,16 @@ import numpy as np
 
 from sojourn.errors import ToleranceError
 from sojourn.instance.first_passage import AllTargets, Passage
+from sojourn.instance.sparse_targets import SparseTargets
 from sojourn.model.ctmdp import CTMDP
 
 EXACT_STATES = 3000  # up to here all pairs of states are compared; above, the diameter is bracketed
 SLACK = 1e-10
 
 
-@dataclass(frozen=True)
-class Diameter:
-    """D(M) in units of time, the pair (from, to) that attains it (state indices), and an interval that holds for certain."""
+@dataclass(frozen=True, eq=False)
+class Diameter(float):
+    """D(M) in units of time: a float that knows the pair (from, to) attaining it (state indices) and a proved interval."""
 
     value: float
     pair: tuple[int, int]
@@ -34,17 +35,16 @@ class Diameter:
     solved: int
     seconds: float
 
-    def __float__(self) -> float:
-        return self.value
+    def __new__(cls, value: float, *details: Any, **named: Any) -> Diameter:
+        return super().__new__(cls, value)
 
 
 def diameter(model: CTMDP, tolerance: float = SLACK) -> Diameter:
     """Return max over (s, t) of min over policies of E[time from s to t], in units of time.   Paper: eq:diameter
 
     `exact` says whether all targets were compared, to `tolerance` (relative) and rounding, which is so up to 3,000 states;
-    for larger models that mix slowly `value` is attained by `pair`, the lower bound holds and the upper one is infinite.
-    Infinite, with the pair, if
-    some state cannot be reached from another.
+    for larger models that mix slowly `value` is attained by `pair` and both bounds hold, but the upper one may be loose.
+    Infinite, with the pair, if some state cannot be reached from another.
 
     >>> float(diameter(CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[3.0, 5], [2, 7]])))
     0.2
@@ -94,7 +94,7 @@ class _Search:
 
     def run(self, tolerance: float) -> None:
         self.goal = 1 + tolerance
-        share = self.solved_share(None)
+        share = shares(self.passage)
         self._bound_by((share @ self.passage.matrix).tocsr(), share @ self.passage.cost)
         worst = self.upper.max(axis=0)
         target = int(np.argmax(np.where(np.isfinite(worst), worst, 0.0)))
@@ -155,7 +155,7 @@ class _Search:
 
     def _evaluate_everywhere(self, target: int) -> None:
         """Let the policy that is best for one target, mixed with a little of everything, bound all the targets."""
-        share = self.solved_share(target)
+        share = shares(self.passage, self.solved[target])
         chain = (share @ self.passage.matrix).tocsr()
         self._bound_by(chain, share @ self.passage.cost)
 
@@ -165,17 +165,6 @@ class _Search:
             block = found[:, part]
             np.fmin(self.upper[:, part], _raised(block, self.passage.excess_above(block, part), part), out=block)
             self.upper[:, part] = block
-
-    def solved_share(self, target: int | None, little: float = 0.05) -> Any:
-        """Return the (S, choices) matrix of a policy: uniform, or mostly the best one to a solved target."""
-        from scipy.sparse import csr_matrix
-
-        passage = self.passage
-        weight = np.repeat(1.0 / passage.length, passage.length)
-        if target is not None:
-            weight *= little
-            weight[self.solved[target]] += 1 - little
-        return csr_matrix((weight, (passage.state, np.arange(len(weight)))), shape=(passage.n_states, len(weight)))
 
     def _sweep(self, columns: np.ndarray, sweeps: int = 8) -> None:
         """Improve the shape of some columns by Bellman steps, each scaled so that its residual has mean zero.
@@ -205,12 +194,13 @@ class _Search:
 class _Bracket:
     """For large models: blocks of targets by Bellman steps alone where they converge, a few targets solved exactly elsewhere.
 
-    No array of S x S is held.  The interval is proved as in `_Search`, column by column; its upper end is infinite if some
-    column did not converge.
+    No array of S x S is held.  The interval is proved as in `_Search`, column by column.  Where Bellman steps do not
+    converge, its upper end comes from the policies of a few solved targets (mixed with a little of everything), each state
+    being hit by the policy that visits it most; it may be loose, and is infinite if floats cannot tell.
     """
 
     exact = False
-    TARGETS, SWEEPS = 6, 320
+    TARGETS, NET, SWEEPS = 6, 12, 320
 
     def __init__(self, passage: Passage):
         self.passage = passage
@@ -220,8 +210,8 @@ class _Bracket:
     def run(self, tolerance: float) -> None:
         for part in _blocks(np.arange(self.passage.n_states)):
             if not self._converge(part, max(tolerance, 1e-9)):
-                self.high = float("inf")
                 self._sample()
+                self.high = self._covered()
                 return
         self.exact = self.high <= self.low * (1 + 1e-6)
 
@@ -253,24 +243,80 @@ class _Bracket:
         target = 0
         for _ in range(self.TARGETS):
             try:
-                value, choice = self.passage.solve(target, self.passage.toward(target))
+                target = self._solve(target)
             except ToleranceError:  # beyond double precision; what is known so far remains a lower bound
                 return
-            self.solved[target] = choice
-            s = int(np.argmax(value))
-            if value[s] > self.value or not self.low:
-                self.value, self.pair = float(value[s]), (s, target)
-                self.low = self.value / (1 + float(self.passage.excess_below(value[:, None], np.array([target]))[0]))
-            if s in self.solved:
+            if target in self.solved:
                 return
-            target = s
+
+    def _solve(self, target: int) -> int:
+        """Solve for one target and return the state farthest from it."""
+        value, self.solved[target] = self.passage.solve(target, self.passage.toward(target))
+        s = int(np.argmax(value))
+        low = float(value[s]) / (1 + float(self.passage.excess_below(value[:, None], np.array([target]))[0]))
+        if low > self.low:
+            self.low, self.value, self.pair = low, float(value[s]), (s, target)
+        return s
+
+    def _covered(self) -> float:
+        """Return a proved bound on all hitting times: a net of policies, the next towards the target that is visited least."""
+        chains: list[tuple[SparseTargets, np.ndarray]] = []
+        cycle = np.full((1, self.passage.n_states), np.inf)
+        tried = np.zeros(self.passage.n_states, dtype=bool)
+        waiting = list(self.solved)
+        for _ in range(self.NET):
+            target = waiting.pop(0) if waiting else int(np.argmax(np.where(tried, 0.0, cycle.min(axis=0))))
+            tried[target] = True
+            try:
+                if target not in self.solved:
+                    self._solve(target)
+                share = shares(self.passage, self.solved[target], 0.001)
+                chains.append((SparseTargets((share @ self.passage.matrix).tocsr()), share @ self.passage.cost))
+            except (ToleranceError, RuntimeError):  # beyond double precision, or a singular factorization
+                continue
+            cycle = np.vstack([cycle, chains[-1][0].cycle(chains[-1][1])])
+        return self._worst(chains, np.argmin(cycle[1:], axis=0)) if chains else float("inf")
+
+    def _worst(self, chains: list[tuple[SparseTargets, np.ndarray]], owner: np.ndarray) -> float:
+        """Return the largest proved hitting time: each target by the chain that owns it, the worst few solved exactly."""
+        top = np.zeros(self.passage.n_states)
+        for i, (chain, cost) in enumerate(chains):
+            for part in _blocks(np.flatnonzero(owner == i), 64):
+                top[part] = self._proved(chain.hits(cost, part), part)
+        for _ in range(self.NET):
+            target = int(np.argmax(top))
+            if top[target] <= self.value * (1 + 1e-9):
+                break
+            try:
+                value, _ = self.passage.solve(target, self.passage.toward(target))
+            except ToleranceError:
+                break
+            top[target] = self._proved(value[:, None], np.array([target]))[0]
+        return max(self.high, float(top.max()))
+
+    def _proved(self, block: np.ndarray, part: np.ndarray) -> np.ndarray:
+        """Return per column a proved bound on the time to its target; infinite where the values prove nothing."""
+        usable = np.isfinite(block).all(axis=0) & (block >= 0).all(axis=0)
+        block = np.where(usable, block, 0.0)
+        return np.where(usable, _raised(block, self.passage.excess_above(block, part), part).max(axis=0), np.inf)
 
     def bounds(self) -> tuple[float, float]:
         return self.low, max(self.high, self.value)
 
 
-def _blocks(columns: np.ndarray) -> list[np.ndarray]:
-    return np.array_split(columns, max(1, len(columns) // 256)) if len(columns) else []
+def shares(passage: Passage, choice: np.ndarray | None = None, little: float = 0.05) -> Any:
+    """Return the (S, choices) matrix of a policy: uniform, or mostly one choice per state and a little of all others."""
+    from scipy.sparse import csr_matrix
+
+    weight = np.repeat(1.0 / passage.length, passage.length)
+    if choice is not None:
+        weight *= little
+        weight[choice] += 1 - little
+    return csr_matrix((weight, (passage.state, np.arange(len(weight)))), shape=(passage.n_states, len(weight)))
+
+
+def _blocks(columns: np.ndarray, width: int = 256) -> list[np.ndarray]:
+    return np.array_split(columns, max(1, len(columns) // width)) if len(columns) else []
 
 
 def _raised(block: np.ndarray, off: np.ndarray, target: np.ndarray) -> np.ndarray:

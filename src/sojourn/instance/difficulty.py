@@ -50,7 +50,7 @@ def difficulty(
 
     >>> model = CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[3.0, 5], [2, 7]], [[5.0, 8], [-4, -12]])
     >>> found = difficulty(model, rate_bounds=(2, 7))
-    >>> round(found.gain_gap, 9), found.diameter, found.lower_bound_constant
+    >>> round(found.gain_gap, 9), round(found.diameter, 9), found.lower_bound_constant
     (4.514285714, 0.2, 0.0)
     """
     if rewards not in REWARDS:
@@ -171,9 +171,9 @@ class Difficulty:
         return gap_of(self.optimum, self.irreducible)
 
     @property
-    def gain_gap(self) -> float:
-        """g, reward per unit time: ρ* minus the next gain.  Infinite if all policies are optimal.   Paper: eq:gap-g"""
-        return self.gain_gaps.value
+    def gain_gap(self) -> GainGap:
+        """g, reward per unit time: ρ* minus the next gain, a float with `policy`.  Infinite if all tie.   Paper: eq:gap-g"""
+        return self.gain_gaps
 
     @property
     def gain_gap_per_decision(self) -> float:
@@ -191,9 +191,9 @@ class Difficulty:
         return diameter_of(self.model)
 
     @property
-    def diameter(self) -> float:
-        """D(M), time.   Paper: eq:diameter"""
-        return self.diameters.value
+    def diameter(self) -> Diameter:
+        """D(M), time, a float with `pair` and `bounds`.   Paper: eq:diameter"""
+        return self.diameters
 
     @property
     def diameter_bounds(self) -> tuple[float, float]:

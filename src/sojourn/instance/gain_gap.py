@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.errors import AssumptionError
+from sojourn.errors import AssumptionError, ToleranceError
 from sojourn.instance.enumeration import MAX_POLICIES, count_policies, enumerated_gap
 from sojourn.instance.first_passage import AllTargets, Passage
 from sojourn.instance.gaps import Optimum, optimum
+from sojourn.instance.sparse_targets import SparseTargets
 from sojourn.model.checks import Verdict, irreducible
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.solution import Solution
@@ -24,13 +25,15 @@ from sojourn.solving.solution import Solution
 DENSE_STATES = 3000  # up to here one inverse serves all deviations
 FEW_STATES = 40  # up to here each state is solved for on its own
 CANDIDATES = 12
+BLOCK = 64  # targets at a time: their values stay in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
-class GainGap:
-    """g (reward per unit time) and g_step (reward per decision), each with the policy that attains it; None if all are optimal.
+class GainGap(float):
+    """g (reward per unit time), a float that knows g_step (per decision) and the policies attaining both; None if all are optimal.
 
-    `exact` is False only for models above 3,000 states that mix slowly: there the values are attained, hence upper bounds.
+    `exact` is False only for models above 3,000 states that mix slowly and have ties, or states too rare for floats: there the
+    values are attained, hence upper bounds.
     """
 
     value: float
@@ -41,8 +44,8 @@ class GainGap:
     method: str
     exact: bool = True
 
-    def __float__(self) -> float:
-        return self.value
+    def __new__(cls, value: float, *details: Any, **named: Any) -> GainGap:
+        return super().__new__(cls, value)
 
 
 def gain_gap(model: CTMDP, solution: Solution | None = None) -> GainGap:
@@ -74,8 +77,9 @@ def gap_of(best: Optimum, verdict: Verdict) -> GainGap:
         value, per_decision, policy, step_policy = enumerated_gap(best)
         return GainGap(value, per_decision, policy, step_policy, None, "enumeration")
     everything = AllTargets(model.matrix[_first_optimal(best)]) if FEW_STATES < model.n_states <= DENSE_STATES else None
-    by_time = _least_ratio(best, 1.0 / model.rate, everything)
-    by_step = _least_ratio(best, np.ones(model.n_pairs), everything)
+    slow = _SlowMixing(best)
+    by_time = _least_ratio(best, 1.0 / model.rate, everything, slow)
+    by_step = _least_ratio(best, np.ones(model.n_pairs), everything, slow)
     pair = int(model.pair_state[by_time.pair]), int(model.pair_action[by_time.pair])
     return GainGap(
         by_time.ratio,
@@ -153,12 +157,14 @@ class _Deviations:
         return self.everything.hits(self.passage.cost[self.first])
 
 
-def _least_ratio(best: Optimum, cost: np.ndarray, everything: AllTargets | None) -> _Least:
+def _least_ratio(best: Optimum, cost: np.ndarray, everything: AllTargets | None, slow: _SlowMixing) -> _Least:
     """Return min φ/R with its pair and policy: lower bounds for all pairs first, then exact values until none can be less."""
     deviations = _Deviations(best, cost, everything)
     lower = _lower_ratios(deviations)
     if best.model.n_states > DENSE_STATES and np.isnan(lower).any():
-        return _large(deviations)
+        lower = slow.ratios(deviations)
+        if deviations.ties or np.isnan(lower).any():
+            return _most_promising(deviations, lower)
     order = np.argsort(np.where(np.isnan(lower), -np.inf, lower), kind="stable")
     found: tuple[float, int, Any] = (np.inf, -1, None)
     known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -184,9 +190,9 @@ def _lower_ratios(d: _Deviations) -> np.ndarray:
     if d.everything is not None and not d.ties:
         return d.all_ratios(d.hits)
     targets = np.unique(d.state)
-    for part in np.array_split(targets, max(1, len(targets) // 256)):
+    for part in np.array_split(targets, max(1, len(targets) // BLOCK)):
         start = np.full((n, len(part)), np.nan) if d.everything is None else d.hits[:, part]
-        block, off = _longest(d.passage, start, part, 0.1 if d.everything is None else 1e-9)
+        block, off = _longest(d.passage, start, part, 0.45 if d.everything is None else 1e-9)
         known = off < 0.5
         if not known.any() and d.everything is None:
             break  # mixes too slowly for this
@@ -201,8 +207,8 @@ def _longest(passage: Passage, start: np.ndarray, targets: np.ndarray, enough: f
     block = np.where(np.isfinite(start), start, scale * passage.n_states)
     block[targets, np.arange(len(targets))] = 0.0
     off = np.full(len(targets), np.inf)
-    for _ in range(8):
-        for _ in range(12):
+    for _ in range(16):
+        for _ in range(6):
             after = passage.sweep(block, targets)
             block = after * np.clip(1 + (after - block).mean(axis=0) / scale, 0.5, 2.0)
         off = passage.excess_above(block, targets)
@@ -211,17 +217,43 @@ def _longest(passage: Passage, start: np.ndarray, targets: np.ndarray, enough: f
     return block, off
 
 
-def _large(d: _Deviations) -> _Least:
-    """Above 3,000 states: the deviations with the least gaps (and gaps per own time) are evaluated; the least is attained."""
+class _SlowMixing:
+    """Above 3,000 states, where Bellman steps do not converge: one sparse factorization serves all deviations."""
+
+    def __init__(self, best: Optimum):
+        self.best = best
+
+    @cached_property
+    def _chain(self) -> tuple[SparseTargets, tuple[np.ndarray, np.ndarray]]:
+        m, pairs = self.best.model, np.flatnonzero(~self.best.optimal)
+        chain = SparseTargets(m.matrix[_first_optimal(self.best)])
+        return chain, chain.detours(m.matrix[pairs], m.pair_state[pairs])
+
+    def ratios(self, d: _Deviations) -> np.ndarray:
+        """Return φ/R of every deviation from the first optimal choices, to 1e-9; NaN where floats do not tell."""
+        chain, detours = self._chain
+        matrix = d.model.matrix[d.pairs]
+        return d.best.gap[d.pairs] / chain.returns(d.passage.cost[d.first], matrix, d.state, d.cost[d.pairs], detours)
+
+
+def _most_promising(d: _Deviations, ratio: np.ndarray) -> _Least:
+    """Evaluate the deviations with the least ratios, and the least gaps where these are not known; the least is attained."""
     gap = d.best.gap[d.pairs]
-    own = gap / d.cost[d.pairs]
-    some = np.unique(
-        np.concatenate([np.argsort(gap, kind="stable")[:CANDIDATES], np.argsort(own, kind="stable")[:CANDIDATES]])
-    )
+    known = np.argsort(np.where(np.isnan(ratio), np.inf, ratio), kind="stable")[:CANDIDATES]
+    unknown = np.flatnonzero(np.isnan(ratio))
+    some = np.concatenate([known[~np.isnan(ratio[known])], unknown[np.argsort(gap[unknown], kind="stable")[:CANDIDATES]]])
     found: tuple[float, int, Any] = (np.inf, -1, None)
+    trouble: ToleranceError | None = None
     for i in some:
-        value, choice = d.solve(int(d.state[i]))
-        ratio = d.ratio(int(d.pairs[i]), value)
-        if ratio < found[0]:
-            found = ratio, int(d.pairs[i]), choice
+        try:
+            value, choice = d.solve(int(d.state[i]))
+        except ToleranceError as error:  # a state that is practically never visited: leave it out
+            trouble = error
+            continue
+        ratio_found = d.ratio(int(d.pairs[i]), value)
+        if ratio_found < found[0]:
+            found = ratio_found, int(d.pairs[i]), choice
+    if found[1] < 0:
+        assert trouble is not None
+        raise trouble
     return _Least(found[0], found[1], d.policy(found[1], found[2]), False)

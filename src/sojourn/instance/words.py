@@ -71,8 +71,10 @@ def _rewards(d: Difficulty) -> list[str]:
 def _structure(d: Difficulty) -> list[str]:
     if d.irreducible:
         return []
-    known = value_or_none(lambda: d.gain_gap)
-    rest = "g was found by enumerating all policies" if known is not None else "g is not available either"
+    try:
+        rest = "g was found by enumerating all policies" if np.isfinite(d.gain_gap) else "no policy falls short, so g is infinite"
+    except SojournError:
+        rest = "g is not available either"
     return [
         f"Not every policy is irreducible (assume-transition fails): {d.irreducible.statement} So K, B(M), C(M) and "
         f"the lower bound are "
@@ -82,7 +84,8 @@ def _structure(d: Difficulty) -> list[str]:
 
 def _lower(d: Difficulty) -> list[str]:
     if d.optimum.optimal.all():
-        return ["All policies are optimal: there is nothing to learn, C(M) = 0 and g is infinite."]
+        lower = "C(M) = 0 and " if d.irreducible else ""
+        return [f"All policies are optimal: there is nothing to learn, {lower}g is infinite."]
     if d.irreducible and not d.divergences.critical.any():
         return [
             "No pair is critical: no admissible row and rate would make a suboptimal action optimal, so C(M) = 0 "
@@ -99,9 +102,8 @@ def _gap(d: Difficulty) -> list[str]:
         return [] if not d.irreducible else [f"The gain gap is not available: {error}"]
     if not found.exact:
         return [
-            f"With {d.model.n_states} states only the deviations with the least gaps were compared: g = "
-            f"{found.value:.6g} is attained, "
-            "hence an upper bound of the true gap."
+            f"With {d.model.n_states} states and slow mixing only the most promising deviations were compared: g = "
+            f"{found.value:.6g} is attained, hence an upper bound of the true gap."
         ]
     return []
 
@@ -114,6 +116,11 @@ def _diameter(d: Difficulty) -> list[str]:
     if np.isinf(found.value):
         s, t = (d.model.states[i] for i in found.pair)
         return [f"The diameter is infinite: no policy leads from {s!r} to {t!r}."]
+    if np.isinf(found.bounds[1]):
+        return [
+            f"The diameter {found.value:.6g} is computed, and proved from below ({found.bounds[0]:.6g}); from above double "
+            f"precision proves nothing, because it is so many mean holding times long or the model so large."
+        ]
     if not found.exact:
         return [
             f"With {d.model.n_states} states the diameter is bracketed: {found.value:.6g} is attained, and the proved interval is "

@@ -92,7 +92,7 @@ def _gap_map(axis: Any, found: Difficulty) -> None:
             color=COLORS[0],
             label="optimal",
         )
-        axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.08), fontsize=7)
+        axis.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1, fontsize=7)
     _labels(axis.yaxis, m.states)
     _labels(axis.xaxis, m.actions)
     axis.set_xlabel(
