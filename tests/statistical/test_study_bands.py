@@ -46,6 +46,7 @@ def expected_pseudo_regret(model, gap, epochs):
     return total
 
 
+@pytest.mark.slow
 def test_the_band_of_a_study_covers_a_known_mean_regret_in_95_percent():
     """Random actions on the three-state model: the mean pseudo-regret after 40 decisions is known exactly.
 
