@@ -212,6 +212,7 @@ def test_parts_are_numbers_that_carry_their_witnesses():
     assert far == 0.95 == found.diameter and found.diameter.pair == far.pair == (1, 2)
     assert far.bounds[0] <= far <= far.bounds[1]
     assert 2 * gap == 2 * found.gain_gap == 2 * gap.value and gap.policy.tolist() == [1, 0, 1]
+    assert f"{far}" == str(far) == "0.95"
     assert json.dumps([far, gap]) == f"[{far.value!r}, {gap.value!r}]"
 
 

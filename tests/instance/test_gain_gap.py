@@ -6,9 +6,10 @@ import pytest
 from sojourn.errors import AssumptionError
 from sojourn.instance import first_passage
 from sojourn.instance import gain_gap as module
-from sojourn.instance.first_passage import Passage
+from sojourn.instance.first_passage import AllTargets, Passage
 from sojourn.instance.gain_gap import gain_gap, gap_of
 from sojourn.instance.gaps import gaps, optimum
+from sojourn.instance.sparse_targets import SparseTargets
 from sojourn.model.checks import irreducible
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.evaluate import evaluate
@@ -116,11 +117,26 @@ def test_large_models_get_the_same_gap_whether_they_mix_fast_or_slowly(random_mo
         exact = gain_gap(model)
         with monkeypatch.context() as patch:
             patch.setattr(module, "DENSE_STATES", 100)
+            if model is slow:  # as if no number of Bellman steps sufficed
+                patch.setattr(module, "_lower_ratios", lambda d: np.full(len(d.pairs), np.nan))
             found = gain_gap(model)
         assert found.exact and found.pair == exact.pair
         assert found.value == pytest.approx(exact.value, rel=1e-9)
         assert found.per_decision == pytest.approx(exact.per_decision, rel=1e-9)
         np.testing.assert_array_equal(found.policy, exact.policy)
+
+
+def test_one_sparse_factorization_gives_every_way_back_and_every_hitting_time(random_model):
+    for model in (random_model(np.random.default_rng(5), 40, 3, 4), crawl(50)):
+        first, cost = model.pair_start[:-1], 1 / model.rate
+        dense, sparse = AllTargets(model.matrix[first]).hits(cost[first]), SparseTargets(model.matrix[first])
+        some = np.array([3, 0, 17])
+        np.testing.assert_allclose(sparse.hits(cost[first], some), dense[:, some], rtol=1e-9)
+        back = cost + (model.matrix @ dense)[np.arange(model.n_pairs), model.pair_state]
+        detours = sparse.detours(model.matrix, model.pair_state)
+        found = sparse.returns(cost[first], model.matrix, model.pair_state, cost, detours)
+        np.testing.assert_allclose(found, back, rtol=1e-9)
+        np.testing.assert_allclose(sparse.cycle(cost[first]), back[first], rtol=1e-9)
 
 
 def test_a_large_slow_model_with_ties_gives_an_attained_gap_and_says_so(monkeypatch):

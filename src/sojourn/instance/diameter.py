@@ -38,6 +38,9 @@ class Diameter(float):
     def __new__(cls, value: float, *details: Any, **named: Any) -> Diameter:
         return super().__new__(cls, value)
 
+    def __str__(self) -> str:
+        return repr(self.value)
+
 
 def diameter(model: CTMDP, tolerance: float = SLACK) -> Diameter:
     """Return max over (s, t) of min over policies of E[time from s to t], in units of time.   Paper: eq:diameter

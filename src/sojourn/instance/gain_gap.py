@@ -47,6 +47,9 @@ class GainGap(float):
     def __new__(cls, value: float, *details: Any, **named: Any) -> GainGap:
         return super().__new__(cls, value)
 
+    def __str__(self) -> str:
+        return repr(self.value)
+
 
 def gain_gap(model: CTMDP, solution: Solution | None = None) -> GainGap:
     """Return ρ* minus the best gain below ρ*, in reward per unit time, and its counterpart per decision; infinite if all tie.
