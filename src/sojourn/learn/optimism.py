@@ -107,7 +107,8 @@ def _iterate(plausible: PlausibleSet, knowledge: Knowledge, tolerance: float, u:
     found = _optimistic(plausible, knowledge, pair, rising, u, low, high, sweeps)
     if not converged:
         raise ToleranceError(f"extended value iteration has span(Tu - u) = {high - low:.3g} after {sweeps} sweeps; "
-                             f"it must fall below {tolerance:.3g}. Raise max_sweeps or the tolerance.", found)
+                             f"it must fall below {tolerance:.3g}. Raise max_sweeps or the tolerance; "
+                             "a learner has planning='fast' for it, or a larger radius_scale.", found)
     return found
 
 
