@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from sojourn.cli.study import command
+from sojourn.errors import SojournError
 from sojourn.study.store import Store
 
 FILE = """
@@ -113,3 +114,15 @@ def _rows(path):
             return store._rows("SELECT count(*) FROM checkpoints")[0][0] + sum(store.counts().values())
     except Exception:
         return 0
+
+
+def test_a_store_whose_run_was_ended_before_it_began_is_said_to_be_empty(tmp_path):
+    Store(tmp_path / "new.sqlite", write=True).close()
+    result = CliRunner().invoke(command, ["status", str(tmp_path / "new.sqlite")])
+    assert isinstance(result.exception, SojournError) and "holds no study yet" in str(result.exception)
+
+
+def test_an_export_into_a_folder_that_is_not_there_names_the_folder(file, tmp_path):
+    call("run", file, "--workers", 1)
+    result = CliRunner().invoke(command, ["export", str(tmp_path / "study.sqlite"), str(tmp_path / "no" / "x.csv")])
+    assert isinstance(result.exception, SojournError) and "there is no folder" in str(result.exception)

@@ -145,6 +145,8 @@ def test_a_changed_program_is_accepted_if_it_gives_the_same_numbers_and_refused_
     monkeypatch.setattr(Replication, "columns", lambda self: {k: v + (k == "rewards") for k, v in honest(self).items()})
     with pytest.raises(StoreError, match=r"program has changed .* rewards = "):
         small_study(replications=5).run(workers=1)
+    with Store(small_study().store_path) as store:  # what was refused left no trace
+        assert store.replications == 4 and len(store.codes()) == 2
 
 
 def test_an_executor_that_breaks_is_made_anew_and_nothing_is_lost(small_study, reference):

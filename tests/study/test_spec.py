@@ -130,3 +130,8 @@ def test_the_content_key_of_a_model_does_not_depend_on_its_name(small_spec):
     spec = small_spec(models=[{"zoo": "two-state", "label": "another name"}])
     assert spec.models[0].key == small_spec(models=["two-state"]).models[0].key
     assert spec.models[0].key != small_spec(models=[{"zoo": "two-state", "holding_times": "deterministic"}]).models[0].key
+
+
+def test_a_learners_value_is_tried_even_when_no_model_could_be_built(small_raw):
+    text = problems_of(small_raw(models=[{"zoo": "two-stat"}], learners=[{"name": "ct-ucrl", "delta": 2.0}]))
+    assert "2 problems" in text and "did you mean 'two-state'?" in text and "delta" in text

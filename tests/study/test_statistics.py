@@ -63,3 +63,11 @@ def test_holm_is_at_least_as_strict_as_each_and_never_stricter_than_bonferroni()
     assert (corrected >= p).all() and (corrected <= np.minimum(1, 20 * p) + 1e-15).all()
     assert (np.argsort(corrected, kind="stable") == np.argsort(corrected, kind="stable")).all()
     assert holm([0.01, float("nan"), 0.02])[0] == 0.02  # what could not be tested does not count
+
+
+def test_runs_that_differ_in_their_last_bits_only_have_no_made_up_effect():
+    noise = 1e-13 * np.arange(6)
+    apart = compare("m", "a", "b", 1926 * (1 + noise), 60.0 * (1 - noise), paired=False)
+    assert apart.effect == float("inf") and apart.p == 0.0 and (apart.low, apart.high) == (apart.difference, apart.difference)
+    same = compare("m", "a", "b", 60.0 * (1 + noise), 60.0 * (1 - noise), paired=True)
+    assert same.effect == 0.0 and same.p == 1.0 and same.verdict == "no difference shown"

@@ -118,6 +118,8 @@ def status(store: Path, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
+    if "epochs" not in found:
+        raise SojournError(f"the store {store} holds no study yet: the run that made it was ended before it began. Run it again.")
     done, asked = found["finished"], found["finished"] + found["missing"]
     click.echo(f"{found['study']}: {done} of {asked} replications of {horizon_words(found)}, seed {found['seed']}")
     click.echo(

@@ -86,7 +86,8 @@ def regret_figure(summary: Summary, model: str) -> Any:
         _top(panel, summary, model, zoom=scale == "log")
         panel.yaxis.set_major_formatter("{x:,.0f}" if panel.get_ylim()[1] >= 1000 else "{x:g}")
     axes[0][0].set_ylabel(f"{words} (reward)")
-    axes[0][0].ticklabel_format(axis="x", style="sci", scilimits=(-3, 5), useMathText=True)
+    axes[0][0].ticklabel_format(axis="x", style="sci", scilimits=(-3, 4), useMathText=True)
+    axes[0][0].locator_params(axis="x", nbins=6)
     _legend(figure, axes[0][0])
     return figure
 

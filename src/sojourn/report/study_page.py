@@ -40,7 +40,7 @@ CAPTIONS = {
     "final": "Final {regret} of every run, with the mean and its 95 % band (thick), and the median (thin).",
     "debt": "Exploration debt: mean visits to critical pairs over log N / K, the visits that any uniformly fast learner needs "
     "to first "
-    "order. The pairs are those with the largest share of C(M).",
+    "order. The pairs are those with the largest share of C(M); less than 0.001, and no visit at all, is drawn at 0.001.",
     "policies": "Share of the decisions taken under each policy (index of the action in every state), mean over runs.",
 }
 ALT = {

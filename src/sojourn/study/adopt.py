@@ -42,16 +42,20 @@ def adopt(store: Store, spec: Spec) -> tuple[list[Cell], int]:
         _same_horizon(store, old, spec.horizon)
     _no_other(store, "model", {m.label: m.key for m in store.models()}, {m.label: m.key for m in spec.models})
     _no_other(store, "learner", {e.label: e.key for e in store.learners()}, {e.label: e.key for e in spec.learners})
-    store.set_study(spec.name, spec.horizon, max(spec.replications, store.replications))
-    known = {m.label: m.id for m in store.models()}
-    models = {m.label: known.get(m.label) or store.add_model(m.label, m.key, m.source, m.packed) for m in spec.models}
-    known = {e.label: e.id for e in store.learners()}
-    learners = {e.label: known.get(e.label) or store.add_learner(e.label, e.key, _said(e)) for e in spec.learners}
-    store.add_spec(spec.text)
-    cells = [Cell(m, e, models[m.label], learners[e.label], spec.horizon) for m in spec.models for e in spec.learners]
+    models, learners = {m.label: m.id for m in store.models()}, {e.label: e.id for e in store.learners()}
     if fingerprint() not in {print_ for _, print_, _ in store.codes()}:
-        _probe(store, cells)
-    return cells, store.add_code(fingerprint(), versions())
+        _probe(store, _cells(spec, models, learners))  # before anything is written: what is refused leaves no trace
+    store.set_study(spec.name, spec.horizon, max(spec.replications, store.replications))
+    models |= {m.label: store.add_model(m.label, m.key, m.source, m.packed) for m in spec.models if m.label not in models}
+    learners |= {e.label: store.add_learner(e.label, e.key, _said(e)) for e in spec.learners if e.label not in learners}
+    store.add_spec(spec.text)
+    return _cells(spec, models, learners), store.add_code(fingerprint(), versions())
+
+
+def _cells(spec: Spec, models: dict[str, int], learners: dict[str, int]) -> list[Cell]:
+    """Return every learner on every model that has a number in the store, models first."""
+    pairs = [(m, e) for m in spec.models for e in spec.learners if m.label in models and e.label in learners]
+    return [Cell(m, e, models[m.label], learners[e.label], spec.horizon) for m, e in pairs]
 
 
 def _said(entry: LearnerEntry) -> dict[str, Any]:

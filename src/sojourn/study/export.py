@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from sojourn.errors import ParameterError, require
+from sojourn.errors import FileError, ParameterError, require
 from sojourn.study.store import Store
 
 # column of the export: the array of the result it comes from
@@ -49,6 +49,8 @@ def export(store: Store, path: str | PathLike[str]) -> tuple[int, int]:
     writers = {".csv": _csv, ".parquet": _parquet}
     if path.suffix not in writers:
         raise ParameterError(f"{path.name!r} ends in {path.suffix!r}; an export ends in .csv or .parquet.")
+    if not path.parent.is_dir():
+        raise FileError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}. Make it first.")
     partial = path.with_name(path.name + f".{os.getpid()}.partial")
     try:
         with open(partial, "wb") as file:

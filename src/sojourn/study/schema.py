@@ -129,6 +129,8 @@ def speaking(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise StoreError(f"the store {path}: {_sentence(str(error))}") from error
+    except UnicodeDecodeError as error:  # SQLite's own message quotes bytes that are no text any more
+        raise StoreError(f"the store {path}: " + damaged(f"its tables cannot be read ({error})")) from error
 
 
 def _sentence(said: str) -> str:
@@ -136,7 +138,7 @@ def _sentence(said: str) -> str:
         return (
             f"{said}. Either it never was a store, or its first bytes are damaged; restore it from a copy, or start anew elsewhere."
         )
-    if "malformed" in said or "corrupt" in said:
+    if any(words in said for words in ("malformed", "corrupt", "Could not decode", "no such table", "no such column")):
         return damaged(said)
     if "full" in said or "I/O error" in said or "too big" in said:
         return (

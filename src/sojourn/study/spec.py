@@ -286,6 +286,8 @@ def _unique(kind: str, found: list[Any], problems: list[str]) -> tuple[Any, ...]
 def _trial(models: Sequence[ModelEntry], learners: Sequence[LearnerEntry], start: int | str) -> list[str]:
     """Make every learner once on every model, so that a bad value is reported before anything runs."""
     found: list[str] = []
+    if not models:  # none could be built; the learners' values are tried all the same, on some model
+        models, start = [ModelEntry("two-state", {}, _built("zoo", "two-state", {}, None))], 0
     for model in models:
         try:
             model.model.state(start)

@@ -10,6 +10,7 @@ import numpy as np
 from sojourn.errors import ParameterError
 
 RESAMPLES = 2000
+ROUNDING = 1e-12  # a spread below this share of the values is that of their last bits
 
 
 def mean_band(values: np.ndarray, level: float = 0.95, method: str = "t") -> tuple[np.ndarray, np.ndarray]:
@@ -99,6 +100,9 @@ def compare(model: str, first: str, second: str, a: np.ndarray, b: np.ndarray, p
         freedom = float((va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))) if error else len(a) + len(b) - 2.0
         spread = float(np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2))
         small = 1 - 3 / (4 * (len(a) + len(b)) - 9)
+    if spread <= ROUNDING * max(np.abs(a).max(), np.abs(b).max()):  # runs alike but for the last bits: a ratio would be noise
+        error = spread = 0.0
+        difference = difference if abs(difference) > ROUNDING * np.abs(a).max() else 0.0
     p = float(2 * t.sf(abs(difference) / error, freedom)) if error else (1.0 if difference == 0 else 0.0)
     reach = float(t.ppf(0.975, freedom)) * error
     effect = small * difference / spread if spread else (0.0 if difference == 0 else float(np.copysign(np.inf, difference)))
