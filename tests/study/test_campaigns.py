@@ -17,8 +17,12 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 @pytest.mark.xdist_group("crash")
 def test_a_study_killed_at_random_moments_ends_with_the_hash_of_an_uninterrupted_one(tmp_path):
     words = ["--kills", "4", "--places", "2,1", "--epochs", "30000", "--replications", "2", "--longest", "4"]
-    ran = subprocess.run([sys.executable, BENCHMARKS / "study_crash.py", "--folder", tmp_path / "crash", *words], capture_output=True,
-                         text=True, timeout=280)
+    ran = subprocess.run(
+        [sys.executable, BENCHMARKS / "study_crash.py", "--folder", tmp_path / "crash", *words],
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "one hash" in ran.stdout and "12 replications each, none lost, none doubled" in ran.stdout
 
