@@ -276,3 +276,20 @@ def test_a_worker_started_by_nobody_needs_no_parent():
         end_with_parent()
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+SCRIPT = """
+import sojourn
+print("top")
+study = sojourn.Study("s", models=["three-state"], learners=["ct-ucrl", "random"], epochs=300, replications=2, store="s.sqlite")
+print(study.run(workers=2).tally.replications)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["file", "stdin"])
+def test_a_script_without_a_main_guard_runs_a_study_on_several_workers(tmp_path, way):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    words, text = ([tmp_path / "script.py"], None) if way == "file" else (["-"], SCRIPT)
+    ran = subprocess.run([sys.executable, *words], input=text, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert ran.stdout.split() == ["top", "4"], ran.stderr

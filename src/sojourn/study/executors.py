@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import multiprocessing.context
 import os
 import signal
 import threading
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import spawn
 from multiprocessing.connection import wait as wait_for
 from typing import Any
 
@@ -108,7 +110,7 @@ class Workplace:
                 close()
 
 
-def workplace(executor: Executor | Callable[[], Executor] | None, workers: int | None) -> Workplace:
+def workplace(executor: Executor | Callable[[], Executor] | None, workers: int | None, with_main: bool = False) -> Workplace:
     """Return where to run: an executor handed over, a function that makes one, or a pool of `workers` (1: this process)."""
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= 1024):
         raise ParameterError(f"workers is {workers!r}; it must be an integer from 1 to 1024.")
@@ -125,12 +127,38 @@ def workplace(executor: Executor | Callable[[], Executor] | None, workers: int |
     count = workers or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else workers or os.cpu_count() or 1
     if count == 1:
         return Workplace(Inline, 1)
-    return Workplace(lambda: process_pool(count), 2 * count)
+    return Workplace(lambda: process_pool(count, with_main), 2 * count)
 
 
-def process_pool(workers: int) -> ProcessPoolExecutor:
-    """Return a pool of fresh processes: no lock or open file of ours is inherited, and they end when we end."""
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=end_with_parent)
+class _Worker(multiprocessing.context.SpawnProcess):
+    """A fresh process that does not run the caller's script again, so that a script needs no `if __name__ == "__main__"`."""
+
+    @staticmethod
+    def _Popen(process_obj: Any) -> Any:  # the name that multiprocessing calls
+        honest: Any = spawn.get_preparation_data
+
+        def without_main(name: str) -> dict[str, Any]:
+            ours = name == process_obj.name
+            return {key: value for key, value in honest(name).items() if not (ours and key.startswith("init_main"))}
+
+        spawn.get_preparation_data = without_main
+        try:
+            return multiprocessing.context.SpawnProcess._Popen(process_obj)  # type: ignore[attr-defined]
+        finally:
+            spawn.get_preparation_data = honest
+
+
+class _Fresh(multiprocessing.context.SpawnContext):
+    Process = _Worker  # type: ignore[assignment]
+
+
+def process_pool(workers: int, with_main: bool = False) -> ProcessPoolExecutor:
+    """Return a pool of fresh processes: no lock or open file of ours is inherited, and they end when we end.
+
+    `with_main`: they import the caller's script first, where a learner is defined there ("__main__:Class").
+    """
+    context = multiprocessing.get_context("spawn") if with_main else _Fresh()
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent)
 
 
 def end_with_parent() -> None:

@@ -81,7 +81,8 @@ def run_study(
     watcher = watcher or Silent()
     watcher.begin(cells, {i: len(wanted) - n for i, n in enumerate(pending.missing)}, len(wanted), spec.epochs)
     tally = Tally()
-    place = workplace(executor, workers) if pending else None
+    in_script = any(cell.learner.home.startswith("__main__:") for cell in cells)
+    place = workplace(executor, workers, with_main=in_script) if pending else None
     try:
         if place is not None:
             _Coordinator(store, code, cells, pending, place, watcher, tally, slice_seconds).run()
