@@ -7,7 +7,7 @@ import pytest
 
 from sojourn.errors import ParameterError, ReportError
 from sojourn.learn.catalogue import LEARNERS, learner, learner_class
-from sojourn.learn.learner import Plan
+from sojourn.learn.learner import History, Plan
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.session import Session
 from sojourn.simulation.simulate import simulate
@@ -114,6 +114,28 @@ def test_a_bad_report_is_refused_and_leaves_no_trace(name, model):
                 session.report(*bad)
         session.report(tau, int(arrived), float(reward))
     assert actions == run.trajectory.action.tolist()
+
+
+@every_learner
+@pytest.mark.parametrize("supports", [False, True])
+def test_a_chunk_that_cannot_be_true_is_refused_and_leaves_no_trace(name, supports, golden_model):
+    model = golden_model("boundary_cases")
+    subject = built(name, model, supports=supports)
+    run = simulate(model, built("random", model), max_epochs=20, seed=5, record=True)
+    path = run.trajectory
+    columns = {"state": path.state, "action": path.action, "holding_time": path.holding_time, "next_state": path.next_state,
+               "reward": path.reward}
+    before = subject.counts.state()
+    nowhere = [("state", -1), ("state", 99), ("action", 99), ("next_state", -1), ("next_state", 99), ("holding_time", -1.0),
+               ("holding_time", 0.0), ("holding_time", np.nan), ("holding_time", np.inf), ("reward", np.nan)]
+    for column, value in nowhere:
+        wrong = {key: np.array(values) for key, values in columns.items()}
+        wrong[column][-1] = value  # the last row: those before it must not be counted either
+        with pytest.raises(ReportError, match=column):
+            subject.observe(History(**wrong))
+    assert all(np.array_equal(before[key], value) for key, value in subject.counts.state().items())
+    subject.observe(History(**columns))
+    assert subject.counts.epoch == 21
 
 
 LEARNS_FROM_SUPPORTS = sorted({"ct-imed", "ct-psrl", "ct-bk", "ct-ce", "ct-kl-ucrl", "default"} & set(LEARNERS))

@@ -9,7 +9,7 @@ import numpy as np
 from sojourn.errors import ParameterError, ReportError
 from sojourn.kernels.planning import best_policy
 from sojourn.kernels.posterior import posterior_mean, posterior_sample, successor_counts
-from sojourn.learn.counts import Counts
+from sojourn.learn.counts import Counts, pairs_of
 from sojourn.learn.learner import Episode, History
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
@@ -32,17 +32,15 @@ class CountingLearner:
         self.episode: Episode | None = None
 
     def observe(self, history: History) -> None:
-        """Count a chunk of epochs; a successor outside a known support is refused before anything is counted."""
-        pairs = self.knowledge.pair_table[history.state, history.action]
+        """Count a chunk of epochs; one that cannot be true, or leads outside a known support, is refused and nothing is counted."""
         start, states = self.knowledge.support_start, self.knowledge.support_state
         if start is not None and states is not None:
-            for pair, arrived in zip(pairs, history.next_state, strict=True):
+            for pair, arrived in zip(pairs_of(history, self.knowledge), history.next_state, strict=True):
                 if arrived not in states[start[pair]:start[pair + 1]]:
                     raise ReportError(f"next_state is {self.knowledge.states[arrived]!r}, outside the known support of pair "
                                       f"{pair}; report a state it can lead to, or build the learner without supports. "
                                       "Nothing was counted.")
-        for row in zip(pairs, history.holding_time, history.next_state, history.reward, strict=True):
-            self.counts.add(*row)
+        self.counts.observe(history, self.knowledge)
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """Return (S, A) tables of the visits and of the mean holding times so far: fresh copies."""
