@@ -134,6 +134,19 @@ def test_a_changed_model_or_learner_under_an_old_label_is_refused(small_study):
         ).run(workers=1)
 
 
+def test_a_learner_whose_parameters_were_edited_is_refused_and_one_added_beside_it_is_not(small_study):
+    old, new = {"name": "ct-ucrl", "delta": 0.1}, {"name": "ct-ucrl", "delta": 0.2}
+    small_study(learners=[old]).run(workers=1)
+    with pytest.raises(StoreError, match=r"'ct-ucrl \(delta=0.1\)' .* is 'ct-ucrl \(delta=0.2\)' in the study now.*List both"):
+        small_study(learners=[new]).run(workers=1)
+    assert small_study(learners=[{"name": "random"}]).run(workers=1).tally.replications == 3 * CELLS
+    assert small_study(learners=[old, new]).run(workers=1).tally.replications == 3 * CELLS
+    assert small_study(learners=[{**new, "delta": 0.3, "label": "third"}]).run(workers=1).tally.replications == 3 * CELLS
+    small_study("zoo", models=[{"zoo": "random", "states": 4}], learners=["random"]).run(workers=1)
+    with pytest.raises(StoreError, match=r"the model 'random:states=4' .* is 'random:states=3' in the study now"):
+        small_study("zoo", models=[{"zoo": "random", "states": 3}], learners=["random"]).run(workers=1)
+
+
 def test_a_changed_program_is_accepted_if_it_gives_the_same_numbers_and_refused_if_not(small_study, monkeypatch):
     small_study().run(workers=1)
     monkeypatch.setattr("sojourn.study.adopt.fingerprint", lambda: "another")

@@ -42,6 +42,10 @@ def adopt(store: Store, spec: Spec) -> tuple[list[Cell], int]:
         _same_horizon(store, old, spec.horizon)
     _no_other(store, "model", {m.label: m.key for m in store.models()}, {m.label: m.key for m in spec.models})
     _no_other(store, "learner", {e.label: e.key for e in store.learners()}, {e.label: e.key for e in spec.learners})
+    zoo = {m.label: str(m.source.get("zoo", "")) for m in spec.models}
+    _not_edited("model", store, {m.label: str(m.source.get("zoo", "")) for m in store.models()}, zoo)
+    names = {e.label: e.name or e.home for e in spec.learners}
+    _not_edited("learner", store, {e.label: e.source["name"] for e in store.learners()}, names)
     models, learners = {m.label: m.id for m in store.models()}, {e.label: e.id for e in store.learners()}
     if fingerprint() not in {print_ for _, print_, _ in store.codes()}:
         _probe(store, _cells(spec, models, learners))  # before anything is written: what is refused leaves no trace
@@ -83,6 +87,27 @@ def _no_other(store: Store, kind: str, stored: dict[str, str], given: dict[str, 
         other = [name for name, there in stored.items() if there == key and name != label]
         if other:
             raise StoreError(f"the {kind} {label!r} is in {store.path} already, under the label {other[0]!r}; use that label.")
+
+
+def _not_edited(kind: str, store: Store, stored: dict[str, str], given: dict[str, str]) -> None:
+    """Refuse an entry whose parameters were edited: the old one is gone from the study and stands there with other values.
+
+    Labels made from the parameters would let that pass as a new entry; one with a label of its own is new on purpose.
+    `stored` and `given` are {label: name of the learner, or of the model in the zoo}.
+    """
+    gone = {name: label for label, name in stored.items() if label not in given and _automatic(label, name)}
+    for label, name in given.items():
+        if label not in stored and name in gone and _automatic(label, name):
+            raise StoreError(
+                f"the {kind} {gone[name]!r} of the store {store.path} is {label!r} in the study now; results of a changed {kind} "
+                "cannot go on from the old ones. List both to have both, give the new one a label of its own, "
+                "or run into another --store."
+            )
+
+
+def _automatic(label: str, name: str) -> bool:
+    """Return whether the label is made of the name and the parameters."""
+    return bool(name) and (label == name or label.startswith((f"{name} (", f"{name}:")))
 
 
 def _probe(store: Store, cells: list[Cell]) -> None:
