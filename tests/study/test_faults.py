@@ -219,3 +219,19 @@ def test_a_damaged_checkpoint_within_a_replication_is_not_used(finished):
         assert store.checkpoint("key", 2) is None  # another program wrote it
         store._database.execute("UPDATE checkpoints SET payload = ?", (b"statf",))
         assert store.checkpoint("key", 1) is None
+
+
+@pytest.mark.parametrize(("place", "bit"), [(0, 1), (17, 0x20), (100, 4), (1500, 0x80)])
+def test_a_store_whose_first_page_is_damaged_is_saved_whole(finished, tmp_path, place, bit):
+    study, good, table = finished
+    data = bytearray(good)
+    data[place] ^= bit
+    data[3000:4096] = bytes(1096)  # and the list of tables with it
+    (tmp_path / "head.sqlite").write_bytes(bytes(data))
+    with pytest.raises(StoreError, match=r"head\.sqlite"), Store(tmp_path / "head.sqlite") as store:
+        store.verify()
+    done = salvage(tmp_path / "new.sqlite", tmp_path / "head.sqlite", study.spec)
+    assert (done.copied, done.damaged) == (REPLICATIONS, 0)
+    with Store(tmp_path / "new.sqlite") as store:
+        export(store, tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_bytes() == table

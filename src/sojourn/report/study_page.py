@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sojourn.errors import ParameterError
+from sojourn.errors import FileError, ParameterError
 from sojourn.report.figures import FIGURES, model_labels
 from sojourn.report.look import save
 from sojourn.report.style import PAGE
@@ -65,8 +65,13 @@ def write_report(
     path.parent.mkdir(parents=True, exist_ok=True)
     text = page.html() if kind == "html" else page.markdown(path)
     partial = path.with_name(path.name + f".{os.getpid()}.partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
+    try:
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, path)
+    except OSError as error:
+        raise FileError(f"cannot write {str(path)!r}: {error.strerror or error}. Nothing was written there.") from error
+    finally:
+        partial.unlink(missing_ok=True)
     return path
 
 

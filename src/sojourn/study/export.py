@@ -52,15 +52,18 @@ def export(store: Store, path: str | PathLike[str]) -> tuple[int, int]:
     if not path.parent.is_dir():
         raise FileError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}. Make it first.")
     partial = path.with_name(path.name + f".{os.getpid()}.partial")
+    asked = store.replications * len(store.models()) * len(store.learners())
     try:
         with open(partial, "wb") as file:
             finished = writers[path.suffix](store, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
+    except OSError as error:
+        raise FileError(f"cannot write {str(path)!r}: {error.strerror or error}. Nothing was written there.") from error
     finally:
         partial.unlink(missing_ok=True)
-    return finished, missing(store)
+    return finished, max(0, asked - finished)  # of what was written, even if a run goes on meanwhile
 
 
 def missing(store: Store) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sojourn.errors import StoreError
@@ -162,6 +164,30 @@ def intact_rows(path: Path, done: Merged) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of table results that can be read and match their checksum; count the others."""
     if not path.exists():
         raise StoreError(f"there is no store {path}.")
+    found, damaged = 0, done.damaged
+    for row in _rows_of(path, done):
+        found += 1
+        yield row
+    if not found and path.stat().st_size:  # perhaps only the list of tables is damaged, which is the same in every store
+        done.damaged = damaged
+        with TemporaryDirectory() as folder:
+            yield from _rows_of(_with_new_head(path, Path(folder)), done)
+
+
+def _with_new_head(path: Path, folder: Path) -> Path:
+    """Return a copy of the file with the first page (header and list of tables) of a new store, whose tables begin where its do."""
+    new, copy = folder / "new.sqlite", folder / "copy.sqlite"
+    Store(new, write=True).close()
+    size = int.from_bytes(new.read_bytes()[16:18], "big")  # of a page
+    head = bytearray(new.read_bytes()[:size])
+    copyfile(path, copy)
+    head[28:32] = (-(-copy.stat().st_size // size)).to_bytes(4, "big")  # the number of pages
+    with open(copy, "r+b") as file:
+        file.write(head)
+    return copy
+
+
+def _rows_of(path: Path, done: Merged) -> Iterator[tuple[Any, ...]]:
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
     try:
         database.execute("PRAGMA writable_schema = ON")  # reads a file that is shorter than its header says
@@ -176,7 +202,7 @@ def intact_rows(path: Path, done: Merged) -> Iterator[tuple[Any, ...]]:
                     (number,),
                 ).fetchone()
                 whole = row is not None and checksum("results", *row[:-1]) == row[-1]
-            except sqlite3.Error:
+            except (sqlite3.Error, UnicodeDecodeError):
                 whole = False
             misses = 0 if whole else misses + 1
             if whole:
@@ -191,9 +217,9 @@ def _last_row(database: sqlite3.Connection) -> int:
     """Return the number of the last row, or a number beyond it where it cannot be found."""
     try:
         return int(database.execute("SELECT max(id) FROM results NOT INDEXED").fetchone()[0] or 0)
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         pass
     try:
         return int(database.execute("SELECT value FROM meta WHERE key = 'count'").fetchone()[0])
-    except (sqlite3.Error, TypeError, ValueError):
+    except (sqlite3.Error, TypeError, ValueError):  # UnicodeDecodeError is a ValueError
         return GIVE_UP
