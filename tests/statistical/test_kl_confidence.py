@@ -109,3 +109,15 @@ def test_an_interval_outside_the_bounds_is_put_at_the_nearer_one_and_counted():
     visits = np.array([500, 500])
     _, low, high, empty = kl_sets(np.array([0, 1, 2]), visits, visits, np.array([5.0, 5000.0]), 0.1, 1.0, 7.0)
     assert empty == 2 and low.tolist() == high.tolist() == [7.0, 1.0]
+
+
+def test_a_restored_learner_has_the_same_confidence_sets():
+    model = make("three-state")
+    walk = Walk(model, CTKLUCRL(model.knowledge(), delta=0.05), seed=1)
+    walk.advance(until_epoch=20_000)
+    restored = CTKLUCRL(model.knowledge(), delta=0.05)
+    restored.restore(walk.learner.state())
+    wrong = np.full((model.n_pairs, model.n_states), 1 / model.n_states)
+    for subject in (walk.learner, restored):
+        assert subject.contains(model.matrix.toarray(), model.rate)
+        assert not subject.contains(wrong, model.rate)

@@ -36,7 +36,7 @@ class CTKLUCRL(CountingLearner):
     w the largest reward per uniformised step (eq:stop has w = 1, for rewards of order 1).
     """
 
-    memory = ("values", "row_radius", "rate_low", "rate_high", "planned_visits")
+    memory = ("values", "row_radius", "rate_low", "rate_high", "planned_visits", "planned_count")
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
                  seed: int = 0):
@@ -57,7 +57,7 @@ class CTKLUCRL(CountingLearner):
         self.row_radius, self.rate_low, self.rate_high, empty = kl_sets(
             self.belief.row_start, self.belief.count, counts.visits, counts.holding_sum, level, self.belief.rate_min,
             self.belief.rate_max)
-        self.planned_visits = counts.visits.copy()
+        self.planned_visits, self.planned_count = counts.visits.copy(), self.belief.count.copy()
         return int(empty)
 
     def plan(self) -> Plan:
@@ -79,10 +79,10 @@ class CTKLUCRL(CountingLearner):
 
     def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
         """Return whether a model with this (P, S) matrix of transitions and these rates is in the confidence sets."""
-        rows = self.belief
+        rows, count = self.belief, self.planned_count
         pair = np.repeat(np.arange(self.knowledge.n_pairs), np.diff(rows.row_start))
-        seen = rows.count > 0
-        p = rows.count[seen] / self.planned_visits[pair[seen]]
+        seen = count > 0
+        p = count[seen] / self.planned_visits[pair[seen]]
         q = np.asarray(transition)[pair[seen], rows.next_state[seen]]
         with np.errstate(divide="ignore"):
             divergence = np.bincount(pair[seen], p * np.log(p / q), minlength=self.knowledge.n_pairs)
