@@ -127,3 +127,20 @@ def test_learners_differ_in_dashes_and_markers_and_neighbours_in_lightness():
         and len(set(HATCHES)) == len(HATCHES)
     )
     assert all(abs(lightness(a) - lightness(b)) > 6 for a, b in itertools.pairwise(COLORS))
+
+
+def test_a_page_holds_the_model_file_and_the_earlier_study_files(tmp_path):
+    from sojourn.model.files import load
+    from sojourn.zoo.catalogue import make
+
+    given = {"models": [make("three-state")], "epochs": 60, "checkpoints": 5, "store": tmp_path / "s.sqlite"}
+    Study("s", learners=["random"], replications=2, **given).run(workers=1)
+    study = Study("s", learners=["ct-ucrl"], replications=3, **given).run(workers=1)
+    page = study.report(tmp_path / "r.html").read_text(encoding="utf-8")
+    blocks = [unescape(text) for text in re.findall(r"<pre>(.*?)</pre>", page, re.S)]
+    (named,) = tomllib.loads(blocks[0])["models"]
+    assert f"The model file {named['file']}" in page
+    (tmp_path / named["file"]).write_text(blocks[1])
+    assert load(tmp_path / named["file"]).equals(make("three-state"))
+    assert [entry["name"] for entry in tomllib.loads(blocks[2])["learners"]] == ["random"]
+    assert named["file"] in study.report(tmp_path / "r.md").read_text(encoding="utf-8")

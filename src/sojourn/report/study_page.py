@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from html import escape
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sojourn.errors import FileError, ParameterError
@@ -17,7 +18,7 @@ from sojourn.report.figures import FIGURES, model_labels
 from sojourn.report.look import save
 from sojourn.report.style import PAGE
 from sojourn.report.tables import html_table
-from sojourn.study.store import Store
+from sojourn.study.store import Store, StoredModel
 from sojourn.study.summary import REGRETS, Summary, summarize
 from sojourn.study.words import (
     COMPARISON_HEAD,
@@ -31,6 +32,8 @@ from sojourn.study.words import (
     markdown,
     number,
 )
+
+MAX_FILE = 200_000  # characters of a model that a page takes in
 
 CAPTIONS = {
     "regret": "{regret} against decisions, linear (left) and logarithmic (right). Line: mean; shade: 95 % band of the mean at each "
@@ -83,7 +86,8 @@ class Page:
         self.words = REGRETS[regret][1]
         self.learners = store.learners()
         self.models = store.models()
-        self.spec = store.specs()[-1]
+        *self.earlier, self.spec = store.specs()
+        self.files = dict(_files(self.models))
         self.codes = [versions for _, _, versions in store.codes()]
         self.hash = store.content_hash()
         self.finished = sum(store.counts().values())
@@ -240,9 +244,16 @@ class Page:
             f"<h2>To run it again</h2><p>Save this as <code>study.toml</code>, then <code>{escape(self.again())}</code></p>"
             f"<pre>{escape(self.spec)}</pre>"
         )
+        for what, text in self._with_it().items():
+            body.append(f"<details><summary>{escape(what)}</summary><pre>{escape(text)}</pre></details>")
         body.append("<details><summary>The final table in LaTeX</summary><pre>" + escape(latex(s)) + "</pre></details>")
         body.append(f"<footer>{escape(self._versions())}<br>Hash of all results: <code>{self.hash}</code></footer>")
         return PAGE.format(title=escape(s.name), body="\n".join(body))
+
+    def _with_it(self) -> dict[str, str]:
+        """Return what else is needed to run it again: model files, and earlier study files of the same store."""
+        files = {f"The model file {name}, to be saved beside it": text for name, text in self.files.items()}
+        return files | {f"Earlier study file {i} of this store": text for i, text in enumerate(self.earlier, 1)}
 
     def _best_rows(self) -> list[int]:
         rows = self.summary.rows
@@ -283,9 +294,22 @@ class Page:
             "## To run it again",
             f"Save this as `study.toml`, then `{self.again()}`",
             f"```toml\n{self.spec.rstrip()}\n```",
+            *(f"{what}:\n\n```\n{text.rstrip()}\n```" for what, text in self._with_it().items()),
             f"{self._versions()}. Hash of all results: `{self.hash}`",
         ]
         return "\n\n".join(parts) + "\n"
+
+
+def _files(models: list[StoredModel]) -> Iterator[tuple[str, str]]:
+    """Yield (name, text) of every model that came from a file or from Python, unless it is too large for a page."""
+    for stored in models:
+        if "zoo" not in stored.source:
+            said = Path(str(stored.source.get("file", f"{stored.label}.json")))
+            with TemporaryDirectory() as folder:
+                stored.model.save(Path(folder) / "model.json")
+                text = (Path(folder) / "model.json").read_text(encoding="utf-8")
+            if len(text) <= MAX_FILE:
+                yield str(said if said.suffix == ".json" else said.with_suffix(".json")), text
 
 
 def _data(figure: Any) -> str:
