@@ -1,5 +1,7 @@
 """Uniformization: one rate for all pairs, the rest of the time staying."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -33,5 +35,5 @@ def test_transition_rewards_are_folded():
 
 @pytest.mark.parametrize("rate", [6.999, 0, -1, np.nan, np.inf, True, "9", [9, 9]])
 def test_a_rate_below_the_largest_or_no_number_is_refused_with_its_value(golden_model, rate):
-    with pytest.raises(ModelError, match=str(rate) if not isinstance(rate, list) else r"\(2,\)"):
+    with pytest.raises(ModelError, match=re.escape(str(rate))):
         golden_model("three_state").uniformized(rate)
