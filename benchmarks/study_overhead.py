@@ -49,17 +49,13 @@ def cpu_share(folder: Path, seconds: float, place: str) -> dict[str, float]:
     }
 
 
-def nothing(number: int) -> int:
-    return number
-
-
 def per_task(place: str, tasks: int = 1000) -> float:
     """Return the seconds that the coordinator and two workers take for one empty task."""
     make = dask_executor("local", 2) if place == "dask" else lambda: process_pool(2)
     executor = make()
-    list(map(lambda f: f.result(), [executor.submit(nothing, i) for i in range(20)]))
+    list(map(lambda f: f.result(), [executor.submit(abs, i) for i in range(20)]))
     began = time.perf_counter()
-    flying = [executor.submit(nothing, i) for i in range(tasks)]
+    flying = [executor.submit(abs, i) for i in range(tasks)]
     for future in flying:
         future.result()
     took = (time.perf_counter() - began) / tasks
