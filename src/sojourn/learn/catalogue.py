@@ -52,7 +52,7 @@ _ENTRIES = [
     Entry("fixed", "sojourn.learn.fixed:Fixed", "one given policy for ever; a yardstick", "the admissible pairs",
           "regret (gain gap) x time", "by definition"),
     Entry("default", "sojourn.learn.ct_imed:CTIMED",
-          "ct-imed with its standard setting: low regret, thin tail, fast, nothing to tune",
+          "ct-imed with its standard setting: low regret on most instances, fast; may lock (docs/learners.md)",
           "rewards, rate bounds; supports if told", "nothing in continuous time; measured in docs/learners.md",
           "decisions: the default learner"),
 ]
