@@ -29,10 +29,12 @@ def test_the_json_list_has_one_object_per_learner(monkeypatch, capsys):
     listed = json.loads(out)["learners"]
     assert code == 0
     assert [item["name"] for item in listed] == list(LEARNERS)
-    assert all(isinstance(item[key], str) and item[key] for item in listed for key in ("name", "summary", "knows", "proved", "source"))
+    keys = ("name", "summary", "knows", "proved", "source")
+    assert all(isinstance(item[key], str) and item[key] for item in listed for key in keys)
 
 
-@pytest.mark.parametrize("words", [("--learner", "oracle"), ("--learner", "fixed", "--param", "policy=[1,0,1]"), (), ("--supports",)])
+@pytest.mark.parametrize(
+    "words", [("--learner", "oracle"), ("--learner", "fixed", "--param", "policy=[1,0,1]"), (), ("--supports",)])
 def test_yardsticks_and_the_default_can_be_run(words, monkeypatch, capsys):
     code, out = called(monkeypatch, capsys, "learn", "three-state", "--epochs", "2000", "--json", *words)
     assert code == 0
