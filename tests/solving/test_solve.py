@@ -15,6 +15,7 @@ from sojourn.solving.linear_program import best_frequencies
 from sojourn.solving.optimality import advantages
 from sojourn.solving.solve import METHODS, solve
 from sojourn.solving.value_iteration import iterate_values
+from sojourn.zoo.catalogue import make
 
 GOLDEN = ["two_state", "three_state", "boundary_cases", "ties", "miller_n3_m3", "machine_maintenance"]
 
@@ -285,3 +286,12 @@ def test_sparse_lu_and_sweeps_agree_beyond_the_dense_sizes():
     assert by_sweeps.method == "value-iteration"
     assert by_sweeps.gain == pytest.approx(by_lu.gain, abs=1e-8) and (by_sweeps.policy == by_lu.policy).all()
     np.testing.assert_allclose(by_sweeps.bias, by_lu.bias, atol=1e-6 * np.abs(by_lu.bias).max())
+
+
+def test_auto_turns_to_value_iteration_where_policy_iteration_cannot_prove_its_answer():
+    model = make("river-swim", length=300)
+    with pytest.raises(ToleranceError):
+        solve(model, method="policy-iteration")
+    solution = solve(model)
+    assert solution.method == "value-iteration"
+    assert solution.gain_bounds[1] - solution.gain_bounds[0] <= 1e-9 * solution.gain

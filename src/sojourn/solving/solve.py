@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 
@@ -26,8 +27,9 @@ Answer = tuple[np.ndarray, float, np.ndarray, int, bool]  # pair per state, gain
 def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Solution:
     """Return the optimal gain (reward per unit time), bias (0 in state 0), policy and the bounds that prove the gain.
 
-    `method`: `policy-iteration`, `value-iteration`, `linear-programming`, or `auto`.  `tolerance` is the width of the
-    proved interval relative to max(1, |gain|); a wider one raises ToleranceError, which holds the answer in `.best`.
+    `method`: `policy-iteration`, `value-iteration`, `linear-programming`, or `auto` (policy iteration for small models; where its
+    proof is too wide, and for large models, value iteration).  `tolerance` is the width of the proved interval relative to
+    max(1, |gain|); a wider one raises ToleranceError, which holds the answer in `.best`.
     A model whose optimal gain depends on the state is refused with the reason.
 
     >>> model = CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[3.0, 5], [2, 7]], [[5.0, 8], [-4, -12]])
@@ -39,10 +41,19 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Soluti
         raise ParameterError(unknown_name("method", method, ("auto", *METHODS)))
     if real_number("tolerance", tolerance) <= 0:
         raise ParameterError(f"tolerance is {tolerance:g}; it must be positive. 1e-9 is the default.")
-    began = time.perf_counter()
     require_scale(model)
+    if method != "auto":
+        return _proved(model, method, tolerance)
+    if model.n_states <= DIRECT:
+        with suppress(ToleranceError):
+            return _proved(model, "policy-iteration", tolerance)
+    return _proved(model, "value-iteration", tolerance)
+
+
+def _proved(model: CTMDP, name: str, tolerance: float) -> Solution:
+    """Return the solution by one method, or raise ToleranceError where the proof is wider than asked."""
+    began = time.perf_counter()
     start = first_policy(model)
-    name = _automatic(model) if method == "auto" else method
     pairs, gain, bias, iterations, exact = _BY_NAME[name](model, start, tolerance)
     accuracy = min(tolerance, 1e-9) * max(1.0, abs(gain)) / 10
     values, error = advantages(model, gain, bias), noise(model, gain, bias)
@@ -58,10 +69,6 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Soluti
             f"the gain is {gain:.12g}, proved in [{bounds[0]:.12g}, {bounds[1]:.12g}]: the width {width:.3g} is above the "
             f"tolerance {tolerance:g} (relative to max(1, |gain|)). Raise `tolerance`, or take the answer from `.best`.", solution)
     return solution
-
-
-def _automatic(model: CTMDP) -> str:
-    return "policy-iteration" if model.n_states <= DIRECT else "value-iteration"
 
 
 def _policy_iteration(model: CTMDP, start: np.ndarray, tolerance: float) -> Answer:
