@@ -85,10 +85,11 @@ def test_the_general_walk_equals_its_reference(seed, randomized, paid, max_time)
 
 
 @settings(max_examples=60)
-@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([np.inf, 20.0]))
-def test_the_fast_walk_equals_the_reference(seed, running, max_time):
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([np.inf, 20.0]), st.sampled_from([None, "deterministic", "mixed"]))
+def test_the_fast_walk_equals_the_reference(seed, running, max_time, law):
     model = some_model(seed, running)
-    one, two = Setting(model, seed), Setting(model, seed)
+    laws = {(s, 0): "deterministic" for s in range(0, model.n_states, 2)} if law == "mixed" else law
+    one, two = Setting(model, seed, laws), Setting(model, seed, laws)
     fast, words = one.run_fast(0, 400, max_time)
     assert fast == two.run(walk_plan_reference, 0, 400, max_time)
     assert same(one, two) and np.array_equal(words, stream_state(two.rng))

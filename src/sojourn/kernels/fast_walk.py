@@ -1,9 +1,10 @@
-"""The walk of the common case at the speed of its random numbers: an action per state, exponential holding times.
+"""The walk of the common case at the speed of its random numbers: an action per state, exponential or constant holding times.
 
 Twin of `walk_plan_reference` (kernels/walk.py), bit for bit.  What one epoch touches lies together: one cache line per state
 (a *record* of 8 words, floats and integers over the same memory) and half a line per cell of its row (4 words):
 
     record  0 visits  1 visits at which the plan ends  2 holding_sum  3 reward_sum  4 first cell (x 4)  5 mean  6 reward  7 cells
+            (-mean where the holding time is constant)
     cell    0 cut     1 next state of `own`, and of `other` in the high half        2 times `own`       3 times `other`
 
 Records are filled from the counts before the loop and written back after it; cells are kept between calls with counts at 0.
@@ -15,6 +16,7 @@ import numpy as np
 from sojourn.kernels.counts import find_slot, keeps
 from sojourn.kernels.jit import kernel
 from sojourn.kernels.pcg64 import ONE, TOP, ZERO, exponential, next_word, wide_product
+from sojourn.kernels.walk import DETERMINISTIC
 
 TWO, THREE, FOUR, FIVE, SIX, SEVEN, HALF = (np.uint64(x) for x in (2, 3, 4, 5, 6, 7, 32))
 LOW_HALF = np.uint64(0xFFFFFFFF)
@@ -83,8 +85,10 @@ def walk_fast(world, state, words, policy_pair, left, total, fold, max_epochs, m
     cuts = packed.view(np.uint64)
     fill(integers, floats, policy_pair, row_start, world.mean, world.reward, left, fold.visits, fold.holding_sum, fold.reward_sum)
     pays = False
-    for pair in policy_pair:
+    for s, pair in enumerate(policy_pair):
         pays = pays or running[pair] != 0.0
+        if world.law[pair] == DETERMINISTIC:
+            floats[8 * s + 5] = -world.mean[pair]
     high, low, inc_high, inc_low = words[0], words[1], words[2], words[3]
     time, extra, tau = clock[0], clock[1], clock[2]
     here, was, cell, which = np.uint64(state), np.uint64(state), ZERO, ZERO
@@ -97,8 +101,12 @@ def walk_fast(world, state, words, policy_pair, left, total, fold, max_epochs, m
             break
         visit += 1
         integers[at] = visit
-        high, low, tau = exponential(high, low, inc_high, inc_low)
-        tau *= floats[at + FIVE]
+        mean = floats[at + FIVE]
+        if mean > 0.0:
+            high, low, tau = exponential(high, low, inc_high, inc_low)
+            tau *= mean
+        else:
+            tau = -mean
         cell = np.uint64(integers[at + FOUR])
         many = np.uint64(integers[at + SEVEN])
         which = ZERO

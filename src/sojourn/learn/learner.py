@@ -7,7 +7,7 @@ still take, and a cap on the epochs; the walker follows it until it ends, report
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -101,6 +101,37 @@ class Episode:
         episode.epochs_left = int(state["epochs_left"])
         episode.epochs = int(state["epochs"])
         return episode
+
+
+class Begun(NamedTuple):
+    """The episodes begun in one call of `walk_plans`, in order, one row each."""
+
+    epoch: np.ndarray  # (K,) epochs of the call before it
+    state: np.ndarray  # (K,) where it began
+    policy: np.ndarray  # (K, S) action per state
+    visits: np.ndarray  # (K, P) of the walk when it began
+    info: dict[str, np.ndarray]  # (K,) each, as in Plan.info
+
+
+class Walked(NamedTuple):
+    """What a learner's `walk_plans` has done; `stuck` where it needs a plan and `plan()` is to be asked."""
+
+    state: int
+    epochs: int
+    pair: int
+    entry: int
+    stuck: bool
+    begun: Begun
+
+
+def walks_plans(learner: Any) -> bool:
+    """Return whether `learner` has a `walk_plans` that knows its `plan`: not one that a subclass or the object has replaced."""
+    for kind in type(learner).__mro__:
+        if "walk_plans" in vars(kind):
+            return "plan" not in vars(learner)
+        if "plan" in vars(kind):
+            return False
+    return False
 
 
 def episode_of(learner: Any) -> Episode | None:

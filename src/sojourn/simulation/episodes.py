@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sojourn.errors import ParameterError
-from sojourn.learn.learner import Episode
+from sojourn.learn.learner import Begun, Episode
 
 KEPT = 200_000  # episodes kept in memory; later ones are only counted
 SCALARS = ("optimistic_gain", "sweeps", "empty_intervals")
@@ -90,8 +91,31 @@ class EpisodeLog:
         self.rows.append((epoch + 1, state, self._number(episode.plan.policy), *scalars))
         self.start_visits = visits.copy()
 
+    def begin_many(self, begun: Begun, epoch: int) -> None:
+        """Note the episodes of a call that started after `epoch` decisions: the same as `begin` one by one."""
+        if not len(begun.epoch):
+            return
+        kept = min(len(begun.epoch), max(0, KEPT - self.total))
+        if len(self.closed) < len(self.rows):
+            self.closed.append(self._cost(epoch + int(begun.epoch[0]), begun.visits[0]))
+        closing = min(kept, len(begun.epoch) - 1)  # each of them by the one that follows
+        cost = self._costs(begun.visits[1:closing + 1] - begun.visits[:closing])
+        self.closed += zip(np.diff(begun.epoch[:closing + 1]).tolist(), cost.tolist())
+        self.total += len(begun.epoch)
+        if kept:
+            none = np.full(kept, np.nan)
+            scalars = (begun.info.get(name, none)[:kept].tolist() for name in SCALARS)
+            numbers = self._numbers_of(begun.policy[:kept].astype(self.kind))
+            self.rows += zip((epoch + 1 + begun.epoch[:kept]).tolist(), begun.state[:kept].tolist(), numbers, *scalars)
+            self.start_visits = begun.visits[kept - 1].copy()
+
     def _cost(self, epoch: int, visits: np.ndarray) -> tuple[float, float]:
-        return epoch - (self.rows[-1][0] - 1), float((visits - self.start_visits) @ self.shortfall)
+        return epoch - (self.rows[-1][0] - 1), float(self._costs((visits - self.start_visits)[None])[0])
+
+    def _costs(self, visits: np.ndarray) -> np.ndarray:
+        """Return Δ of each row of visits; row by row the same bits however many there are, which `@` does not promise."""
+        total: np.ndarray = (visits * self.shortfall).sum(axis=1)
+        return total
 
     def _number(self, policy: np.ndarray) -> int:
         array = np.asarray(policy)
@@ -102,13 +126,21 @@ class EpisodeLog:
             self.policies.append(small)
         return self._numbers[key]
 
+    def _numbers_of(self, policies: np.ndarray) -> list[int]:
+        """Return the number of each row of `policies`, of the kind kept."""
+        keys = policies.view(f"V{policies[0].nbytes}").ravel().tolist()
+        for key in dict.fromkeys(keys):
+            if key not in self._numbers:
+                self._numbers[key] = len(self.policies)
+                self.policies.append(policies[keys.index(key)].copy())
+        return list(map(self._numbers.__getitem__, keys))
+
     def episodes(self, epoch: int, visits: np.ndarray) -> Episodes:
         """Return the episodes up to now; the last one as far as it has got."""
         closed = list(self.closed)
         if len(closed) < len(self.rows):
             closed.append(self._cost(epoch, visits))
-        rows = np.array(self.rows, dtype=float).reshape(-1, 3 + len(SCALARS))
-        ends = np.array(closed, dtype=float).reshape(-1, 2)
+        rows, ends = _table(self.rows, 3 + len(SCALARS)), _table(closed, 2)
         whole = rows[:, :3].astype(np.int64)
         return Episodes(
             start_epoch=whole[:, 0], epochs=ends[:, 0].astype(np.int64), start_state=whole[:, 1],
@@ -118,8 +150,8 @@ class EpisodeLog:
 
     def state(self) -> dict[str, Any]:
         return {
-            "total": self.total, "rows": np.array(self.rows, dtype=float).reshape(-1, 3 + len(SCALARS)),
-            "closed": np.array(self.closed, dtype=float).reshape(-1, 2), "start_visits": self.start_visits.copy(),
+            "total": self.total, "rows": _table(self.rows, 3 + len(SCALARS)),
+            "closed": _table(self.closed, 2), "start_visits": self.start_visits.copy(),
             "policies": {str(i): policy.copy() for i, policy in enumerate(self.policies)},
         }
 
@@ -131,3 +163,8 @@ class EpisodeLog:
         saved = [np.array(state["policies"][str(i)]) for i in range(len(state["policies"]))]
         self.policies = [policy.astype(self.kind) if policy.ndim == 1 else policy for policy in saved]
         self._numbers = {policy.tobytes(): i for i, policy in enumerate(self.policies)}
+
+
+def _table(rows: Sequence[tuple[float, ...]], columns: int) -> np.ndarray:
+    """Return rows of numbers as an array."""
+    return np.fromiter(chain.from_iterable(rows), dtype=float, count=columns * len(rows)).reshape(-1, columns)

@@ -9,6 +9,7 @@ import numpy as np
 from sojourn.errors import ParameterError
 from sojourn.learn.streams import restore_stream, stream_state
 
+NO_WORDS = np.zeros(0, dtype=np.uint64)
 WORLD_STREAM = 0  # a learner's own stream is 1
 
 
@@ -52,6 +53,10 @@ class Stream:
         if self._words is None:
             self._words = stream_state(self._generator)
         return self._words
+
+    def either(self, raw: bool) -> tuple[np.random.Generator, np.ndarray]:
+        """Return (generator, words), of which one is to be used: the words if `raw`, else the generator (no words then)."""
+        return (self._generator, self.words) if raw else (self.generator, NO_WORDS)
 
     def state(self) -> np.ndarray:
         return self.words.copy()

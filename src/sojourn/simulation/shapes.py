@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sojourn.simulation.world import World
+
 
 class Trace(NamedTuple):
     """Columns into which a kernel writes what happened; empty ones switch it off."""
@@ -39,6 +41,24 @@ class Course(NamedTuple):
     cumulative: np.ndarray
     pair_table: np.ndarray
     rng: np.random.Generator
+
+
+class Ground(NamedTuple):
+    """Where a learner walks several plans in one call: the world, what is counted, and room to work in.
+
+    The world's generator goes beside it: numba is slow to recognize a tuple that holds one.  Where `words` is not empty, the
+    world is plain (exponential or constant holding times, no transition rewards), they are the state of its stream, which
+    `walk_fast` advances, and the generator is not to be drawn from.
+    """
+
+    world: World
+    words: np.ndarray
+    fold: Fold
+    visits: np.ndarray  # int64[P] of the walk
+    clock: np.ndarray
+    trace: Trace  # empty
+    records: np.ndarray
+    cells: np.ndarray
 
 
 def trace_of(rows: int) -> Trace:

@@ -2,7 +2,16 @@
 
 Learners come in three kinds (see `sojourn.learn.learner`):
 
-- *compiled*: `plan()` and `counts`; every observation is folded into the counts inside the kernel;
+- *compiled*: `plan()` and `counts`; every observation is folded into the counts inside the kernel; and, if its plans are many
+  and short, its own compiled
+
+      walk_plans(ground, rng, state, max_epochs, max_time) -> Walked
+
+  over several of them, used where nothing is recorded.  It must be what asking `plan()` each time would have been, bit for
+  bit: it goes on with the learner's episode (None, or one that is over: a new one first) and begins another one whenever a
+  plan is over, until the epochs or the time are used up, or about 0.1 s of planning.  `ground` (simulation/shapes.py) has the
+  world, the visits, the clock and the counts, all of which it adds to as `walk_plan` (kernels/walk.py) does.  It leaves the
+  learner, its episode included, as it then stands, and returns where it is and what it has begun (learn/learner.py);
 - *plain*: `plan()` and `observe(history)`; chunks of at most 2^20 epochs, several per episode;
 - *per epoch*: `act(state) -> action index` and `observe(history)` with one row; and, if it has one, its own compiled
 
@@ -14,7 +23,6 @@ Learners come in three kinds (see `sojourn.learn.learner`):
 
       tau = holding_time(rng, world.law[pair], world.mean[pair], world.first[pair], world.second[pair])
       entry = jump(rng, world.row_start, world.cut, world.own, world.other, pair)
-
 
   (of sojourn.kernels.walk and .alias) and adds up: `visits[pair] += 1`; `clock[0] += tau`;
   `clock[1] += world.running[pair] * tau + world.transition_reward[entry]`; `clock[2] = tau`; the next state is
@@ -35,20 +43,21 @@ from sojourn.errors import ParameterError
 from sojourn.kernels.alias import jump
 from sojourn.kernels.bulk_walk import settle, walk_bulk
 from sojourn.kernels.fast_walk import packed_cells, walk_fast
-from sojourn.kernels.walk import EXPONENTIAL, holding_time, walk_plan
-from sojourn.learn.counts import Counts, counts_of
-from sojourn.learn.learner import MAX_CHUNK, Episode, History, begin_episode, episode_of, keep_episode
+from sojourn.kernels.walk import holding_time, walk_plan
+from sojourn.learn.counts import counts_of
+from sojourn.learn.learner import MAX_CHUNK, Episode, History, begin_episode, episode_of, keep_episode, walks_plans
 from sojourn.learn.streams import stream
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
 from sojourn.simulation.bulk import check_bulk, safe_from
 from sojourn.simulation.episodes import EpisodeLog
+from sojourn.simulation.folding import Folding
 from sojourn.simulation.holding import BULK
 from sojourn.simulation.policy import FixedPolicy, fitting_knowledge
 from sojourn.simulation.regret import Moment, yardstick
 from sojourn.simulation.seeds import Stream, world_stream
-from sojourn.simulation.shapes import Course, Fold, trace_of
-from sojourn.simulation.world import World, world_of
+from sojourn.simulation.shapes import Course, Ground, trace_of
+from sojourn.simulation.world import World, is_plain, world_of
 from sojourn.solving.solution import Solution
 
 BLOCK = MAX_CHUNK  # sums restart at multiples of this many epochs, so that rounding does not grow with the run
@@ -81,11 +90,9 @@ class Walk:
         self.record = record
         self.recorded: list[History] = []
         self._chunk = 1024  # of a learner's own walk; adapted
-        self._fold: Fold | None = None
-        self._used = -1  # slots in use when the last call ended; others mean that someone else has counted
-        self._scratch: Counts | None = None
+        self._folding = Folding(self.knowledge, len(self.world.next_state))
         self._trace = trace_of(0)
-        self._plain_world = not (self.world.law != EXPONENTIAL).any() and not self.world.transition_reward.any()
+        self._plain_world = is_plain(self.world)
         self._records = np.zeros(8 * model.n_states, dtype=np.int64)
         self.bulk = isinstance(holding_times, str) and holding_times == BULK
         if self.bulk:
@@ -129,6 +136,8 @@ class Walk:
                                  "give a number of epochs, or leave out 'bulk'.")
         if hasattr(self.learner, "act"):
             self._step_by_epoch(room, limit)
+        elif walks_plans(self.learner) and not (self.record or self.bulk):
+            self._step_by_plans(room, limit)
         else:
             self._step_by_plan(room, limit)
         if self.epoch % BLOCK == 0:
@@ -150,7 +159,7 @@ class Walk:
             if not len(self._trace.state):
                 self._trace = trace_of(PLAIN_CHUNK)
         room = min(room, episode.epochs_left)
-        fold = self._fold_into(counts)
+        fold = self._folding.into(counts)
         if self.bulk and episode.cumulative is None:
             pending = np.zeros(len(self.visits), dtype=np.int64)
             self.position, epochs, ended, pair, entry, waits = walk_bulk(
@@ -168,7 +177,7 @@ class Walk:
                 self.world, self.position, self.stream.generator, self._course(episode), episode.left, fold, room, limit,
                 self.clock, self._trace)
             self.visits += fold.visits - before
-        self._used = int(fold.used[0])
+        self._folding.folded()
         episode.epochs += epochs
         episode.epochs_left -= epochs
         if counts is not None:
@@ -177,6 +186,23 @@ class Walk:
         if epochs and (listening or self.record):
             self._tell(epochs, listening)
         if ended:
+            self._begin()
+
+    def _step_by_plans(self, room: int, limit: float) -> None:
+        learner, counts, episode = self.learner, counts_of(self.learner), episode_of(self.learner)
+        if self.log.total == 0 and episode is not None and episode.epochs_left > 0:
+            self.log.begin(episode, self.epoch, self.position, self.visits)
+        rng, words = self.stream.either(raw=self._plain_world)
+        ground = Ground(self.world, words, self._folding.into(counts), self.visits, self.clock, self._trace, self._records,
+                        self._cells)
+        walked = learner.walk_plans(ground, rng, self.position, room, limit)
+        self._folding.folded()
+        if counts is not None:
+            counts.epoch += walked.epochs
+        self.log.begin_many(walked.begun, self.epoch)
+        self.position = walked.state
+        self._done(walked.epochs, walked.pair, walked.entry)
+        if walked.stuck:
             self._begin()
 
     def _begin(self) -> Episode:
@@ -193,21 +219,6 @@ class Walk:
             raise ParameterError(f"the learner's rng is {self.learner.rng!r}; a randomized plan draws from it, so it must be "
                                  "a numpy Generator such as np.random.default_rng(seed), or be left out.")
         return Course(episode.policy_pair, episode.cumulative, self.knowledge.pair_table.astype(np.int64), self.learner.rng)
-
-    def _fold_into(self, counts: Counts | None) -> Fold:
-        """Return the arrays of `counts` (or of scratch counts), keeping the known slots while they are the same arrays."""
-        if counts is None:
-            counts = self._scratch = self._scratch or Counts(self.knowledge)
-        old = self._fold
-        if old is not None and old.head is counts.head and old.slot_state is counts.slot_state and self._used == counts.used[0]:
-            if old.scale != counts.scale:  # a learner that estimates its rate bounds truncates anew from here on
-                old = self._fold = old._replace(scale=counts.scale)
-            return old
-        counts.reserve(len(self.world.next_state))
-        self._used = int(counts.used[0])
-        self._fold = Fold(counts.visits, counts.holding_sum, counts.reward_sum, counts.head, counts.slot_state, counts.slot_next,
-                          counts.slot_count, counts.used, np.full(len(self.world.next_state), -1, dtype=np.int64), counts.scale)
-        return self._fold
 
     def _step_by_epoch(self, room: int, limit: float) -> None:
         own_walk = getattr(self.learner, "walk", None)
@@ -282,7 +293,7 @@ class Walk:
         if not hasattr(self.learner, "act"):
             keep_episode(self.learner, Episode.restored(state["episode"], self.knowledge) if state["episode"] else None)
         self.log.restore(state["log"])
-        self._fold = None
+        self._folding.forget()
 
 
 def is_learner(value: Any) -> bool:

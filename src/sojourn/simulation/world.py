@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sojourn.kernels.alias import cells
+from sojourn.kernels.walk import DETERMINISTIC, EXPONENTIAL
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.holding import holding_laws
 
@@ -45,3 +46,9 @@ def world_of(model: CTMDP, holding_times: Any = None) -> World:
         reward=np.array(model.reward), running=np.array(model.running), transition_reward=paid,
         mean=1.0 / model.rate, law=law, first=first, second=second,
     )
+
+
+def is_plain(world: World) -> bool:
+    """Return whether `walk_fast` can walk it: exponential or constant holding times, no transition rewards."""
+    simple = (world.law == EXPONENTIAL) | (world.law == DETERMINISTIC)
+    return bool(simple.all() and not world.transition_reward.any())

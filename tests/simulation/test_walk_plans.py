@@ -1,0 +1,156 @@
+"""A learner that walks many plans in one compiled call is the same learner, bit for bit, as one asked for every plan."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sojourn.errors import ParameterError
+from sojourn.learn.ct_psrl import CTPSRL
+from sojourn.learn.learner import walks_plans
+from sojourn.model.ctmdp import CTMDP
+from sojourn.simulation import episodes as logging
+from sojourn.simulation.session import Session
+from sojourn.simulation.walk import Walk
+from sojourn.zoo.catalogue import make
+
+
+class Asked(CTPSRL):
+    """CT-PSRL with a `plan` of its own, which `walk_plans` cannot know: it is asked for every plan."""
+
+    def plan(self):
+        return super().plan()
+
+
+GIVEN = [{}, {"samples": 3}, {"episodes": "doubling"}, {"prior": 0.5, "rate_prior": (2.0, 1.0)}]
+LAWS = [None, "deterministic", "lognormal:cv=1"]
+
+
+def walks(model, seed, law=None, supports=False, given=(), start=0):
+    """Return a walk of plans walked in one call, and one of plans asked for one by one."""
+    known = model.knowledge(supports=supports)
+    return [Walk(model, kind(known, seed=seed, **dict(given)), seed=seed, holding_times=law, start=start)
+            for kind in (CTPSRL, Asked)]
+
+
+def rows(walk):
+    return [tuple(np.asarray(x).tolist() for x in row) for row in walk.log.episodes(walk.epoch, walk.visits)]
+
+
+def same(lab, one, two):
+    plans = [walk.learner.episode.plan for walk in (one, two)]
+    assert lab.equal(one.state(), two.state())
+    assert repr(rows(one)) == repr(rows(two))
+    assert one.time == two.time and one.moment()[:-1] == two.moment()[:-1]
+    assert np.array_equal(plans[0].quota, plans[1].quota) and plans[0].max_epochs == plans[1].max_epochs
+    return True
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10**6), paid=st.booleans(), law=st.sampled_from(LAWS), supports=st.booleans(),
+       given=st.sampled_from(GIVEN), cuts=st.lists(st.integers(1, 300), max_size=5))
+def test_plans_in_one_call_are_the_plans_asked_one_by_one_however_they_are_cut(lab, seed, paid, law, supports, given, cuts):
+    model = lab.model(seed, paid=paid)
+    one, two = walks(model, seed, law, supports, given)
+    two.advance(300)
+    for cut in [*sorted(cuts), 300]:
+        one.advance(cut)
+    assert same(lab, one, two)
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10**6), law=st.sampled_from(LAWS), times=st.lists(st.floats(0.1, 150), min_size=1, max_size=4))
+def test_the_same_with_times_to_stop_at(lab, seed, law, times):
+    model = lab.model(seed)
+    one, two = walks(model, seed, law)
+    for time in sorted(times):
+        one.advance(until_time=time)
+        two.advance(until_time=time)
+        if two.epoch:
+            assert same(lab, one, two)
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10**6), stop=st.integers(1, 250), law=st.sampled_from(LAWS))
+def test_a_state_saved_by_one_is_taken_up_by_the_other(lab, seed, stop, law):
+    model = lab.model(seed)
+    one, two = walks(model, seed, law)
+    whole = walks(model, seed, law)[1]
+    whole.advance(300)
+    one.advance(stop)
+    two.restore(one.state())
+    one.restore(two.state())
+    for walk in (one, two):
+        walk.advance(300)
+        assert same(lab, walk, whole)
+
+
+def test_long_runs_over_several_calls_and_blocks_are_the_same(lab, monkeypatch):
+    monkeypatch.setattr("sojourn.learn.ct_psrl.MOST_PLANS", 100)
+    monkeypatch.setattr("sojourn.simulation.walk.BLOCK", 2**12)
+    for name, law in (("river-swim", "deterministic"), ("three-state", None)):
+        one, two = walks(make(name), 5, law)
+        one.advance(60_000)
+        two.advance(60_000)
+        assert one.log.total > 300 and same(lab, one, two)
+
+
+def test_a_session_decides_as_plans_in_one_call_do(lab):
+    model = lab.model(11)
+    one = walks(model, 11)[0]
+    one.advance(400)
+    recorded = Walk(model, CTPSRL(model.knowledge(), seed=11), seed=11, record=True)
+    recorded.advance(400)
+    session = Session(CTPSRL(model.knowledge(), seed=11), 0)
+    for path in recorded.recorded:
+        for tau, arrived, reward in zip(path.holding_time, path.next_state, path.reward, strict=True):
+            assert session.action >= 0
+            session.report(tau, int(arrived), reward)
+    assert lab.equal(one.learner.state(), session.learner.state())
+
+
+def test_a_learner_in_the_middle_of_a_plan_goes_on_with_it(lab):
+    model = lab.model(4)
+    pair = walks(model, 4)
+    for walk in pair:
+        walk.advance(137)
+    later = [Walk(model, walk.learner, seed=8, start=walk.position) for walk in pair]
+    for walk in later:
+        walk.advance(200)
+    assert same(lab, *later)
+
+
+def test_the_log_keeps_no_more_episodes_than_it_may(lab, monkeypatch):
+    monkeypatch.setattr(logging, "KEPT", 30)
+    model = make("three-state")
+    for cuts in ([2000], [100, 700, 2000], list(range(50, 2001, 50))):
+        one, two = walks(model, 2)
+        for cut in cuts:
+            one.advance(cut)
+        two.advance(2000)
+        assert one.log.total > 31 and len(one.log.rows) == len(one.log.closed) == 30
+        assert same(lab, one, two)
+
+
+def test_a_jump_outside_the_known_supports_is_refused_with_the_same_words():
+    rows = np.array([[[0.7, 0.3, 0.0]], [[0.5, 0.0, 0.5]], [[1.0, 0.0, 0.0]]])
+    told = CTMDP.from_arrays(rows, np.ones((3, 1)), np.ones((3, 1)))
+    true = CTMDP.from_arrays(0.97 * rows + 0.01, np.ones((3, 1)), np.ones((3, 1)))
+    ends = []
+    for kind in (CTPSRL, Asked):
+        walk = Walk(true, kind(told.knowledge(supports=True), seed=1), seed=6)
+        with pytest.raises(ParameterError, match="outside its known support") as refusal:
+            walk.advance(1000)
+        ends.append((str(refusal.value), walk.epoch, walk.position, walk.time, walk.visits.tolist(), walk.log.total))
+    assert ends[0] == ends[1] and ends[0][1] > 1
+
+
+def test_a_plan_that_a_subclass_or_the_object_has_replaced_is_asked_for(lab):
+    model = lab.model(1)
+    learner = CTPSRL(model.knowledge())
+    assert walks_plans(learner) and not walks_plans(Asked(model.knowledge())) and not walks_plans(lab.Wanderer(model.knowledge()))
+    asked = []
+    plan = learner.plan
+    learner.plan = lambda: asked.append(1) or plan()
+    Walk(model, learner).advance(50)
+    assert len(asked) > 3
