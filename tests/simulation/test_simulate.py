@@ -13,6 +13,7 @@ from sojourn.learn.ct_ucrl import CTUCRL
 from sojourn.learn.learner import History, Plan
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation import episodes as episode_module
+from sojourn.simulation.regret import yardstick
 from sojourn.simulation.session import Session
 from sojourn.simulation.simulate import simulate
 from sojourn.solving.solve import solve
@@ -251,3 +252,11 @@ def test_a_plain_learner_may_call_its_own_things_counts_and_episode():
         assert session.action == action
         session.report(tau, int(after))
     assert (session.learner.episode, session.episode.start_epoch) == (15, 99)
+
+
+def test_a_yardstick_belongs_to_one_model_and_one_solution(lab):
+    one, two = lab.model(3), lab.model(3)
+    solution = solve(one)
+    assert yardstick(one, solution) is yardstick(one, solution)
+    assert yardstick(two, solution) is not yardstick(one, solution)
+    assert np.array_equal(yardstick(one, solution).gap, yardstick(one).gap)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,8 +103,7 @@ class EpisodeLog:
         self.closed += zip(np.diff(begun.epoch[:closing + 1]).tolist(), cost.tolist())
         self.total += len(begun.epoch)
         if kept:
-            none = np.full(kept, np.nan)
-            scalars = (begun.info.get(name, none)[:kept].tolist() for name in SCALARS)
+            scalars = (begun.info[name][:kept].tolist() if name in begun.info else repeat(np.nan) for name in SCALARS)
             numbers = self._numbers_of(begun.policy[:kept].astype(self.kind))
             self.rows += zip((epoch + 1 + begun.epoch[:kept]).tolist(), begun.state[:kept].tolist(), numbers, *scalars)
             self.start_visits = begun.visits[kept - 1].copy()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -82,8 +83,20 @@ class Yardstick:
                      float(moment.visits @ self.gap))
 
 
+_KNOWN: WeakKeyDictionary[Solution, tuple[ref[CTMDP], Yardstick]] = WeakKeyDictionary()  # replications share a solution
+
+
 def yardstick(model: CTMDP, solution: Solution | None = None) -> Yardstick:
     """Return the optimum of `model` as a Yardstick; where the optimal gain depends on the state, all of it is NaN."""
+    if solution is None:
+        return _yardstick(model, None)
+    known = _KNOWN.get(solution)
+    if known is None or known[0]() is not model:
+        known = _KNOWN[solution] = (ref(model), _yardstick(model, solution))
+    return known[1]
+
+
+def _yardstick(model: CTMDP, solution: Solution | None) -> Yardstick:
     try:
         best = optimum(model, solution)
     except AssumptionError:
