@@ -30,9 +30,9 @@ def test_the_default_stays_below_the_lower_bounds_line_at_1e5(name, golden, gold
 
 
 def test_the_index_alone_locks_on_a_long_river_swim_and_the_default_does_not():
-    """Supports unknown: without depth most runs stay downstream; each costs more than any of the default's."""
+    """Supports unknown: without sampling most runs stay downstream; each costs more than any of the default's."""
     model = make("river-swim", length=12, leak=0.01)
-    alone = final(model, "ct-imed", 20_000, range(8), supports=False, depth=0.0)
+    alone = final(model, "ct-imed", 20_000, range(8), supports=False, draws=0)
     default = final(model, "default", 20_000, range(8), supports=False)
     assert np.median(alone) > 4 * default.max()
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sojourn.kernels.jit import kernel
 
-TRIES = 10  # draws of a rate before the last one is put at the nearer bound
+TRIES = 10  # draws of a rate before the last one is put at the nearer bound: a cut law's tail, shortened
 
 
 def successor_counts_reference(head, slot_state, slot_next, slot_count, row_start, next_state, count):
@@ -82,6 +82,9 @@ def posterior_sample_reference(rng, row_start, count, visits, holding_sum, weigh
         if total <= 0.0:  # every draw underflowed
             probability[begin + int(rng.random() * (end - begin))] = total = 1.0
         probability[begin:end] /= total
+        if rate_min == rate_max:  # known: nothing to draw
+            rate[i] = rate_min
+            continue
         if visits[i] + shape == 0:
             rate[i] = rate_min * (rate_max / rate_min) ** rng.random()
             continue
@@ -109,6 +112,9 @@ def posterior_sample(rng, row_start, count, visits, holding_sum, weight, shape, 
             total = 1.0
         for k in range(begin, end):
             probability[k] /= total
+        if rate_min == rate_max:  # known: nothing to draw
+            rate[i] = rate_min
+            continue
         if visits[i] + shape == 0:
             rate[i] = rate_min * (rate_max / rate_min) ** rng.random()
             continue

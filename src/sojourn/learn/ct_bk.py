@@ -1,4 +1,4 @@
-"""CT-BK: play the action that may still be worth most, its data allowed to move by log t.  After deep exploration.
+"""CT-BK: the action that may still be worth most, its data allowed to move by log t, watching over posterior sampling.
 
 Sources: Burnetas and Katehakis 1997 (discrete time, where it attains the lower bound); Tewari and Bartlett 2008.  Here rows and
 rates move together within N KL <= log t.  That it attains C(M) in continuous time is not proved.
@@ -20,7 +20,7 @@ FREEZE = 0.05  # a choice stands for this share of the pair's visits so far
 class CTBK(DeepLearner):
     """The upper index of Burnetas and Katehakis, with the gain and bias of the posterior mean model on the skeleton.
 
-    `prior` and `depth` as in ct-imed.
+    `prior`, `draws` and `depth` as in ct-imed.
     """
 
     def choice(self, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:

@@ -1,7 +1,8 @@
-"""CT-IMED: play the action with the least N K + log N, the index that aims at the lower bound, after deep exploration.
+"""CT-IMED: the least N K + log N, the index that aims at the lower bound, watching over optimistic posterior sampling.
 
 Sources: Honda and Takemura 2015 (the index, for bandits); Pesquerel and Maillard 2022 (for discrete-time models); here K is the
-least divergence of eq:K, which counts rows and rates.  That it attains C(M) in continuous time is not proved.
+least divergence of eq:K, which counts rows and rates; Agrawal and Jia 2017 (several draws per row).  That it attains C(M) in
+continuous time is not proved.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from sojourn.learn.deep import DeepLearner
 
 
 class CTIMED(DeepLearner):
-    """The least divergence index with plans: an action is played until its index is no longer the least.
+    """Sampled policies, and the least divergence index where sampling has forgotten an action.
 
     Gain and bias are those of the posterior mean model on the pairs seen at least log² times as often as their state's most
-    visited one allows (the skeleton); N K + log N is then compared in every state.  With K held fixed one can say for how many
-    visits the least index stays the least, and that is the quota of the plan: about a hundred to a thousand plans in 10^6 epochs.
+    visited one allows (the skeleton); N K + log N is then compared in every state.  An action that has had clearly less
+    than this asks for is tried; everywhere else a policy sampled from the posterior is followed (learn/deep.py).
 
     - `prior`: Dirichlet weight of each possible successor; None means 1/k each.  It serves the sampled and the mean model.
-    - `depth`: posterior sampling while some state has fewer than depth * log²(t) visits; 0 switches it off (it may lock).
+    - `draws`: a row of k possible successors is drawn k times per plan, at least 3 and at most `draws` times; 0 leaves the index
+      alone, which may lock.
+    - `depth`: a state is well known, and the index heard there, after depth * log²(t) visits.
     """
 
     def choice(self, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:

@@ -26,12 +26,13 @@ from sojourn.learn.learner import Plan
 from sojourn.model.knowledge import Knowledge
 
 MAX_STEPS = 20_000
+DELTA = 0.01  # the sets hold at all times, so one value serves every horizon
 
 
 class CTKLUCRL(CountingLearner):
     """Plans on the best model within KL balls and exponential-KL intervals; replans when a count doubles.   Paper: alg: CTUCRL
 
-    Give exactly one of `delta` in (0, 1] and `horizon` = N epochs, which means delta = 1/N.  `radius_scale` multiplies
+    Give `delta` in (0, 1], 0.01 unless told, or `horizon` = N epochs, which means delta = 1/N.  `radius_scale` multiplies
     log(2P/delta) in both bounds; below 1 there is no guarantee left.  Planning stops at span(Tu - u) < w/sqrt(t),
     w the largest reward per uniformised step (eq:stop has w = 1, for rewards of order 1).
     """
@@ -41,7 +42,7 @@ class CTKLUCRL(CountingLearner):
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
                  seed: int = 0):
         super().__init__(knowledge, seed)
-        self.delta = confidence(delta, horizon)
+        self.delta = confidence(DELTA if delta is None and horizon is None else delta, horizon)
         self.radius_scale = positive("radius_scale", radius_scale)
         self.belief = Belief(knowledge)
         self.values = np.zeros(knowledge.n_states)
