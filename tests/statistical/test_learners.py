@@ -5,6 +5,7 @@ from math import log
 import numpy as np
 import pytest
 
+from sojourn.instance.difficulty import difficulty
 from sojourn.learn.catalogue import learner
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.simulate import simulate
@@ -35,6 +36,20 @@ def test_the_index_alone_locks_on_a_long_river_swim_and_the_default_does_not():
     alone = final(model, "ct-imed", 20_000, range(8), supports=False, draws=0)
     default = final(model, "default", 20_000, range(8), supports=False)
     assert np.median(alone) > 4 * default.max()
+
+
+def test_several_draws_per_row_free_the_default_on_a_line_with_a_tempting_small_reward():
+    """Supports unknown: with one draw per row most runs stay with the small reward."""
+    model = make("river-swim", length=8, small_reward=0.2, leak=0.01)
+    bound = difficulty(model).lower_bound_constant * log(1e5)
+    assert final(model, "default", 10**5, range(5), supports=False).max() <= 4 * bound
+    assert np.median(final(model, "default", 10**5, range(5), supports=False, draws=1)) > 10 * bound
+
+
+def test_the_default_leaves_the_worse_of_two_regimes_close_in_gain():
+    model = make("river-swim", length=6, small_reward=0.3, leak=0.01)
+    bound = difficulty(model).lower_bound_constant * log(1e5)
+    assert final(model, "default", 10**5, range(6)).max() <= 5 * bound
 
 
 def test_the_default_has_no_linear_regret_where_the_lower_bound_is_not_defined(golden_model):
