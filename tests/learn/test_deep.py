@@ -1,0 +1,75 @@
+"""Deep exploration: copies of rows, what the index insists on, how long a try lasts."""
+
+import numpy as np
+import pytest
+
+from sojourn.errors import ParameterError
+from sojourn.learn.catalogue import learner
+from sojourn.learn.counting import Belief
+from sojourn.learn.deep import LEAST, TRIAL, Copies
+from sojourn.learn.learner import History
+from sojourn.model.ctmdp import CTMDP
+from sojourn.zoo.catalogue import make
+
+
+@pytest.mark.parametrize("supports", [True, False])
+def test_every_copy_has_the_row_of_its_pair_and_rows_are_drawn_as_often_as_they_have_successors(supports):
+    model = make("random", states=12, seed=3)
+    belief = Belief(model.knowledge(supports=supports))
+    copies = Copies(belief, 8)
+    size = np.diff(belief.row_start)
+    assert (np.bincount(copies.pair) == np.clip(size, LEAST, 8)).all()
+    assert (copies.pair_start == np.searchsorted(copies.pair, belief.pair_start)).all()
+    assert (copies.pair[copies.first[:-1]] == np.arange(len(size))).all()
+    for copy, pair in enumerate(copies.pair):
+        row = slice(copies.row_start[copy], copies.row_start[copy + 1])
+        assert (copies.entry[row] == np.arange(belief.row_start[pair], belief.row_start[pair + 1])).all()
+        assert (copies.next_state[row] == belief.next_state[belief.row_start[pair]:belief.row_start[pair + 1]]).all()
+
+
+def test_several_draws_per_row_are_optimistic():
+    """The planned gain is larger on average than with one draw per row (20 seeds; the means differ by several deviations)."""
+    model = make("random", states=6, seed=1)
+    belief = Belief(model.knowledge())
+    many, seeds = Copies(belief, 8), range(20)
+    start = np.array(belief.pair_start[:-1])
+    single = [Copies(belief, 1).best(np.random.default_rng(s), start)[0] for s in seeds]
+    assert np.mean([many.best(np.random.default_rng(s), start)[0] for s in seeds]) > np.mean(single)
+
+
+def slow_start(visits: int, slow: float) -> tuple[CTMDP, History]:
+    """Return a model of two states, two equal actions in the first, and a past in which the second was `slow` six times."""
+    admissible = np.array([[True, True], [True, False]])
+    transition = np.array([[[0.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 0.0]]])
+    reward = np.array([[0.5, 0.5], [0.0, 0.0]])
+    model = CTMDP.from_arrays(transition, np.where(admissible, 1.0, 0.0), reward, admissible=admissible, rate_bounds=(0.1, 10.0))
+    state = np.arange(2 * visits) % 2
+    action = np.where((state == 0) & (np.arange(2 * visits) < 12), 1, 0)
+    return model, History(state, action, np.where(action == 1, slow, 1.0), 1 - state, reward[state, action])
+
+
+def test_the_index_insists_on_an_action_that_sampling_has_forgotten():
+    """Six tries at a third of the rate: a draw prefers it once in 4,000; N K + log N = 7.2 is below 0.9 log 5000 = 7.7."""
+    model, past = slow_start(5000, slow=3.0)
+    plans = []
+    for seed in range(20):
+        subject = learner("default", model.knowledge(supports=True), seed=seed)
+        subject.observe(past)
+        plans.append(subject.plan())
+    assert all(plan.policy[0] == 1 for plan in plans)
+    assert all(plan.quota[1] == max(1, int(TRIAL * 6)) for plan in plans)
+
+
+def test_the_index_is_content_with_an_action_tried_enough():
+    """At a sixth of the rate N K + log N is 21: only a draw could ask for it, and none does."""
+    model, past = slow_start(5000, slow=6.0)
+    for seed in range(20):
+        subject = learner("default", model.knowledge(supports=True), seed=seed)
+        subject.observe(past)
+        assert subject.plan().policy[0] == 0
+
+
+@pytest.mark.parametrize(("name", "value"), [("draws", -1), ("draws", 2.5), ("draws", True), ("depth", -0.1), ("depth", np.inf)])
+def test_bad_parameters_are_named(name, value):
+    with pytest.raises(ParameterError, match=f"{name} is"):
+        learner("default", make("three-state").knowledge(), **{name: value})
