@@ -6,9 +6,9 @@
     python benchmarks/learners.py riverswim                      (discrete-time RiverSwim, N = 10^4, 100 replications)
 
 `run` appends one line per (instance, learner, supports) and passes over those already there: it can be stopped and taken up again.
-Replication i has learner seed i and world seed 10^6 + i.  The fresh instances are `fresh(seed)`, seeds 7201 to 7212, first drawn on
-2026-11-16 at 01:37 UTC, after the last change to any learner.  (7001 to 7016 and 7101 to 7116, drawn after earlier stops that
-did not hold, have served for tuning since.)
+Replication i has learner seed i and world seed 10^6 + i.  The fresh instances are `fresh(seed)`, seeds 7301 to 7312, first drawn on
+2026-11-16 at 02:05 UTC, after the last change to what any learner decides.  (7001 to 7016, 7101 to 7116 and 7201 to 7212, drawn
+after earlier stops that did not hold, have served for tuning since.)
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from sojourn.zoo.catalogue import families, make
 
 GOLDEN = Path(__file__).parent.parent / "tests" / "data" / "golden"
 GOLDEN_NAMES = ("boundary_cases", "ties", "machine_maintenance")  # three_state and miller_n3_m3 are in the zoo
-FRESH = tuple(range(7201, 7213))
+FRESH = tuple(range(7301, 7313))
 LARGE = 20  # states: above it `--instances small` leaves an instance out
 NEEDS_DELTA = ("ct-ucrl",)
 

@@ -49,7 +49,7 @@ def slow_start(visits: int, slow: float) -> tuple[CTMDP, History]:
 
 
 def test_the_index_insists_on_an_action_that_sampling_has_forgotten():
-    """Six tries at a third of the rate: a draw prefers it once in 4,000; N K + log N = 7.2 is below 0.9 log 5000 = 7.7."""
+    """Six tries at a third of the rate: a draw prefers it once in 4,000; N K + log N = 7.2 is below log 5000 = 8.5."""
     model, past = slow_start(5000, slow=3.0)
     plans = []
     for seed in range(20):

@@ -9,10 +9,13 @@ import numpy as np
 
 from sojourn.kernels.jit import kernel
 from sojourn.kernels.least_divergence import least_divergence_row
+from sojourn.kernels.planning import worth_of
 
 LONGEST = 0.5  # a lead lasts at most this share of the visits so far: K is not fixed for ever
 SHORTEST_GREEDY = 0.1  # two equally good actions take turns at least this share of their visits long
 SHORTEST_TRIAL = 0.02  # the same for trying one that looks worse
+SMALLEST = 1e-300  # shortfall of a worth: rounding may make it 0
+LEEWAY = 2.0  # nats by which an index counts as less or more where a try is cheap or dear
 
 
 def skeleton_reference(pair_start, visits):
@@ -129,3 +132,64 @@ def index_choice(pair_start, row_start, next_state, probability, reward, running
             i = chosen[s]
             quota[i] = lead(visits[i], divergence[i], least, runner_up)
     return chosen, quota, divergence
+
+
+def insisted_reference(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy,
+                       divergence):
+    """Return (pair per state, whether it must be tried): the least index among the actions with 0 < K < inf.
+
+    It must be tried if its index is at most the greedy action's log N.  A nat of evidence about an action costs the shortfall of
+    its worth over K.  Where that is more than the mean over all pairs, the index counts as more by the log of the ratio, where it
+    is less as less, at most by LEEWAY: tries that cost little are asked for sooner.
+    """
+    n_pairs = len(visits)
+    state = np.repeat(np.arange(len(greedy)), np.diff(pair_start))
+    worth = np.array([worth_of(i, row_start, next_state, probability, reward, running, rate, gain, bias) for i in range(n_pairs)])
+    other = (np.arange(n_pairs) != np.asarray(greedy)[state]) & (divergence > 0) & (divergence < np.inf)
+    priced = other & (visits > 0)
+    shortfall = np.maximum(worth[np.asarray(greedy)[state]] - worth, SMALLEST)
+    price = np.array([shortfall[i] / divergence[i] if priced[i] else 0.0 for i in range(n_pairs)])
+    mean = price.sum() / max(1, priced.sum())
+    pair, trying = np.array(greedy), np.zeros(len(greedy), dtype=np.bool_)
+    for s in range(len(greedy)):
+        least = np.inf
+        for i in range(pair_start[s], pair_start[s + 1]):
+            index = -1.0
+            if priced[i]:
+                index = visits[i] * divergence[i] + np.log(visits[i]) + min(max(np.log(price[i] / mean), -LEEWAY), LEEWAY)
+            if other[i] and index < least:
+                least, pair[s] = index, i
+        trying[s] = least <= np.log(max(1, visits[greedy[s]]))
+    return pair, trying
+
+
+@kernel
+def insisted(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy, divergence):
+    n_states = len(greedy)
+    price = np.zeros(len(visits))
+    total = 0.0
+    many = 0
+    for s in range(n_states):
+        best = worth_of(greedy[s], row_start, next_state, probability, reward, running, rate, gain, bias)
+        for i in range(pair_start[s], pair_start[s + 1]):
+            if i != greedy[s] and visits[i] > 0 and divergence[i] > 0.0 and divergence[i] < np.inf:
+                worth = worth_of(i, row_start, next_state, probability, reward, running, rate, gain, bias)
+                price[i] = max(best - worth, SMALLEST) / divergence[i]
+                total += price[i]
+                many += 1
+    mean = total / max(1, many)
+    pair = greedy.copy()
+    trying = np.zeros(n_states, dtype=np.bool_)
+    for s in range(n_states):
+        least = np.inf
+        for i in range(pair_start[s], pair_start[s + 1]):
+            if i == greedy[s] or divergence[i] == 0.0 or divergence[i] == np.inf:
+                continue
+            index = -1.0
+            if visits[i] > 0:
+                index = visits[i] * divergence[i] + np.log(visits[i]) + min(max(np.log(price[i] / mean), -LEEWAY), LEEWAY)
+            if index < least:
+                least = index
+                pair[s] = i
+        trying[s] = least <= np.log(max(1, visits[greedy[s]]))
+    return pair, trying

@@ -23,11 +23,11 @@ class CTBK(DeepLearner):
     `prior`, `draws` and `depth` as in ct-imed.
     """
 
-    def choice(self, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    def choice(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Return the largest upper index in each state, for a twentieth of the visits so far."""
         belief, visits = self.belief, self.counts.visits
         probability, rate = belief.mean()
         gain, bias, self.greedy_pair = belief.best(probability, rate, self.greedy_pair, skeleton(belief.pair_start, visits))
         pair = upper_choice(belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward, belief.running,
-                            rate, visits, gain, bias, belief.rate_min, belief.rate_max, share * log(self.counts.epoch))
+                            rate, visits, gain, bias, belief.rate_min, belief.rate_max, log(self.counts.epoch))
         return pair, np.maximum(1, (FREEZE * visits).astype(np.int64)), pair != self.greedy_pair, gain

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sojourn.kernels.imed import index_choice, skeleton
+from sojourn.kernels.imed import index_choice, insisted, skeleton
 from sojourn.learn.deep import DeepLearner
 
 
@@ -17,8 +17,9 @@ class CTIMED(DeepLearner):
     """Sampled policies, and the least divergence index where sampling has forgotten an action.
 
     Gain and bias are those of the posterior mean model on the pairs seen at least log² times as often as their state's most
-    visited one allows (the skeleton); N K + log N is then compared in every state.  An action that has had clearly less
-    than this asks for is tried; everywhere else a policy sampled from the posterior is followed (learn/deep.py).
+    visited one allows (the skeleton); N K + log N is then compared in every state.  An action whose index is below the greedy
+    one's log N is tried, sooner where a try is cheap; everywhere else a policy sampled from the posterior is followed
+    (learn/deep.py).
 
     - `prior`: Dirichlet weight of each possible successor; None means 1/k each.  It serves the sampled and the mean model.
     - `draws`: a row of k possible successors is drawn k times per plan, at least 3 and at most `draws` times; 0 leaves the index
@@ -26,13 +27,16 @@ class CTIMED(DeepLearner):
     - `depth`: a state is well known, and the index heard there, after depth * log²(t) visits.
     """
 
-    def choice(self, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """Return the least index in each state, with the visits for which it stays the least."""
+    def choice(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """Return the least index in each state, with the visits for which it stays the least; among others, while sampling."""
         belief, visits = self.belief, self.counts.visits
         probability, rate = belief.mean()
         gain, bias, self.greedy_pair = belief.best(probability, rate, self.greedy_pair, skeleton(belief.pair_start, visits))
         pair, quota, divergence = index_choice(belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward,
                                                belief.running, rate, visits, gain, bias, self.greedy_pair, belief.rate_min,
                                                belief.rate_max)
-        index = visits[pair] * divergence[pair] + np.log(np.maximum(1, visits[pair]))
-        return pair, quota, (divergence[pair] > 0) & (index <= share * np.log(np.maximum(1, visits[self.greedy_pair]))), gain
+        if self.draws == 0:
+            return pair, quota, pair != self.greedy_pair, gain
+        pair, trying = insisted(belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward, belief.running,
+                                rate, visits, gain, bias, self.greedy_pair, divergence)
+        return pair, quota, trying, gain

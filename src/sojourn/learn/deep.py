@@ -21,7 +21,6 @@ from sojourn.learn.counting import Belief, CountingLearner
 from sojourn.learn.learner import Plan
 from sojourn.model.knowledge import Knowledge
 
-INSIST = 0.9  # of what the index asks for; sampling explores by itself, so the index need only catch what it forgets
 LEAST = 3  # draws per row
 TRIAL = 0.2  # in a well-known state a sampled action that is not the greedy one is tried for this share of its visits so far
 
@@ -29,8 +28,8 @@ TRIAL = 0.2  # in a well-known state a sampled action that is not the greedy one
 class DeepLearner(CountingLearner):
     """Follows sampled policies, for an episode each (TSDE); in well-known states an index, `choice()`, may insist on an action.
 
-    A state is well known after depth * log²(t) visits.  There an action is tried which has had less than INSIST times what the
-    index asks for.  `draws` is the number of draws per row and rate; with 0 the index decides alone.
+    A state is well known after depth * log²(t) visits.  There an action is tried on which the index insists.  `draws` is the
+    number of draws per row and rate; with 0 the index decides alone.
     """
 
     memory = ("sampled_pair", "greedy_pair")
@@ -50,7 +49,7 @@ class DeepLearner(CountingLearner):
     def plan(self) -> Plan:
         """Return a sampled policy with what the index insists on; good until a pair has had its share, or not much longer."""
         self.belief.update(self.counts)
-        pair, quota, trying, gain = self.choice(INSIST if self.draws else 1.0)
+        pair, quota, trying, gain = self.choice()
         if self.draws == 0:
             return Plan(self.knowledge.pair_action[pair], quota=quota, info={"estimated_gain": gain})
         sampled_gain, self.sampled_pair = self.copies.best(self.rng, self.sampled_pair)
@@ -64,11 +63,8 @@ class DeepLearner(CountingLearner):
         return Plan(self.knowledge.pair_action[mixed], quota=limit, max_epochs=last + 1,
                     info={"estimated_gain": gain, "sampled_gain": sampled_gain})
 
-    def choice(self, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """Return (pair per state, quota per pair, where an action must be tried, estimated gain).
-
-        An action must be tried where it has had less than `share` times the exploration that the index asks for.
-        """
+    def choice(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """Return (pair per state, quota per pair, where that pair must be tried, estimated gain) of the index."""
         raise NotImplementedError
 
 
