@@ -121,6 +121,23 @@ def test_the_index_chooses_as_the_reference_does(seed, supports):
     got, want = imed.index_choice(*args), imed.index_choice_reference(*args, kernel_divergence)
     assert np.array_equal(got[0], want[0]) and np.array_equal(got[1], want[1])
     assert np.allclose(got[2], want[2], rtol=1e-12)
+    pair, trying = imed.insisted(*args[:-2], got[2])
+    want_pair, want_trying = imed.insisted_reference(*args[:-2], got[2])
+    assert np.array_equal(pair, want_pair) and np.array_equal(trying, want_trying)
+
+
+def test_cheap_tries_are_insisted_on_sooner():
+    """Two states, the second action worse by 1 and by 0.01 with the same K: prices 100:1, so the cheap one gains the LEEWAY."""
+    start = np.array([0, 2, 4])
+    row_start, next_state, probability = np.arange(5), np.array([1, 1, 0, 0]), np.ones(4)
+    reward, running, rate = np.array([1.0, 0.0, 1.0, 0.99]), np.zeros(4), np.ones(4)
+    visits, greedy, k = np.array([1000, 50, 1000, 50]), np.array([0, 2]), np.array([0.0, 0.08, 0.0, 0.08])
+    index = 50 * 0.08 + np.log(50)  # 7.9, above log 1000 = 6.9; below it by less than LEEWAY
+    assert np.log(1000) < index < np.log(1000) + imed.LEEWAY
+    for insisted in (imed.insisted, imed.insisted_reference):
+        pair, trying = insisted(start, row_start, next_state, probability, reward, running, rate, visits, 1.0, np.zeros(2),
+                                greedy, k)
+        assert list(pair) == [1, 3] and list(trying) == [False, True]
 
 
 def row_of(seed):
