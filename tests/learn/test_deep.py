@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from sojourn.errors import ParameterError
+from sojourn.kernels.sampled_plan import TRIAL
 from sojourn.learn.catalogue import learner
 from sojourn.learn.counting import Belief
-from sojourn.learn.deep import LEAST, TRIAL, Copies
 from sojourn.learn.learner import History
+from sojourn.learn.sampling import LEAST, copies_of
 from sojourn.model.ctmdp import CTMDP
 from sojourn.zoo.catalogue import make
 
@@ -16,7 +17,7 @@ from sojourn.zoo.catalogue import make
 def test_every_copy_has_the_row_of_its_pair_and_rows_are_drawn_as_often_as_they_have_successors(supports):
     model = make("random", states=12, seed=3)
     belief = Belief(model.knowledge(supports=supports))
-    copies = Copies(belief, 8)
+    copies = copies_of(belief, 8)
     size = np.diff(belief.row_start)
     assert (np.bincount(copies.pair) == np.clip(size, LEAST, 8)).all()
     assert (copies.pair_start == np.searchsorted(copies.pair, belief.pair_start)).all()
@@ -29,12 +30,9 @@ def test_every_copy_has_the_row_of_its_pair_and_rows_are_drawn_as_often_as_they_
 
 def test_several_draws_per_row_are_optimistic():
     """The planned gain is larger on average than with one draw per row (20 seeds; the means differ by several deviations)."""
-    model = make("random", states=6, seed=1)
-    belief = Belief(model.knowledge())
-    many, seeds = Copies(belief, 8), range(20)
-    start = np.array(belief.pair_start[:-1])
-    single = [Copies(belief, 1).best(np.random.default_rng(s), start)[0] for s in seeds]
-    assert np.mean([many.best(np.random.default_rng(s), start)[0] for s in seeds]) > np.mean(single)
+    known = make("random", states=6, seed=1).knowledge()
+    gains = [[learner("default", known, seed=s, draws=draws).plan().info["sampled_gain"] for s in range(20)] for draws in (8, 1)]
+    assert np.mean(gains[0]) > np.mean(gains[1])
 
 
 def slow_start(visits: int, slow: float) -> tuple[CTMDP, History]:

@@ -1,11 +1,15 @@
 """A learner that walks many plans in one compiled call is the same learner, bit for bit, as one asked for every plan."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.errors import ParameterError
+from sojourn.learn.ct_bk import CTBK
+from sojourn.learn.ct_imed import CTIMED
 from sojourn.learn.ct_psrl import CTPSRL
 from sojourn.learn.learner import walks_plans
 from sojourn.model.ctmdp import CTMDP
@@ -15,22 +19,23 @@ from sojourn.simulation.walk import Walk
 from sojourn.zoo.catalogue import make
 
 
-class Asked(CTPSRL):
-    """CT-PSRL with a `plan` of its own, which `walk_plans` cannot know: it is asked for every plan."""
-
-    def plan(self):
-        return super().plan()
+def asked(kind):
+    """Return `kind` with a `plan` of its own, which `walk_plans` cannot know: it is asked for every plan."""
+    return type("Asked", (kind,), {"plan": lambda self: kind.plan(self)})
 
 
-GIVEN = [{}, {"samples": 3}, {"episodes": "doubling"}, {"prior": 0.5, "rate_prior": (2.0, 1.0)}]
+GIVEN = [(CTPSRL, {}), (CTPSRL, {"samples": 3}), (CTPSRL, {"episodes": "doubling"}),
+         (CTPSRL, {"prior": 0.5, "rate_prior": (2.0, 1.0)}), (CTIMED, {}), (CTIMED, {"draws": 2, "depth": 0.0}),
+         (CTIMED, {"draws": 0}), (CTIMED, {"prior": 0.5, "depth": 0.3}), (CTBK, {}), (CTBK, {"draws": 0})]
+KINDS = [CTPSRL, CTIMED, CTBK]
 LAWS = [None, "deterministic", "lognormal:cv=1"]
 
 
-def walks(model, seed, law=None, supports=False, given=(), start=0):
+def walks(model, seed, law=None, supports=False, given=(CTPSRL, {}), start=0):
     """Return a walk of plans walked in one call, and one of plans asked for one by one."""
-    known = model.knowledge(supports=supports)
-    return [Walk(model, kind(known, seed=seed, **dict(given)), seed=seed, holding_times=law, start=start)
-            for kind in (CTPSRL, Asked)]
+    known, (kind, more) = model.knowledge(supports=supports), given
+    return [Walk(model, each(known, seed=seed, **more), seed=seed, holding_times=law, start=start)
+            for each in (kind, asked(kind))]
 
 
 def rows(walk):
@@ -43,10 +48,11 @@ def same(lab, one, two):
     assert repr(rows(one)) == repr(rows(two))
     assert one.time == two.time and one.moment()[:-1] == two.moment()[:-1]
     assert np.array_equal(plans[0].quota, plans[1].quota) and plans[0].max_epochs == plans[1].max_epochs
+    assert plans[0].info == plans[1].info and all(type(value) is float for plan in plans for value in plan.info.values())
     return True
 
 
-@settings(max_examples=40)
+@settings(max_examples=80)
 @given(seed=st.integers(0, 10**6), paid=st.booleans(), law=st.sampled_from(LAWS), supports=st.booleans(),
        given=st.sampled_from(GIVEN), cuts=st.lists(st.integers(1, 300), max_size=5))
 def test_plans_in_one_call_are_the_plans_asked_one_by_one_however_they_are_cut(lab, seed, paid, law, supports, given, cuts):
@@ -58,11 +64,12 @@ def test_plans_in_one_call_are_the_plans_asked_one_by_one_however_they_are_cut(l
     assert same(lab, one, two)
 
 
-@settings(max_examples=20)
-@given(seed=st.integers(0, 10**6), law=st.sampled_from(LAWS), times=st.lists(st.floats(0.1, 150), min_size=1, max_size=4))
-def test_the_same_with_times_to_stop_at(lab, seed, law, times):
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10**6), law=st.sampled_from(LAWS), given=st.sampled_from(GIVEN),
+       times=st.lists(st.floats(0.1, 150), min_size=1, max_size=4))
+def test_the_same_with_times_to_stop_at(lab, seed, law, given, times):
     model = lab.model(seed)
-    one, two = walks(model, seed, law)
+    one, two = walks(model, seed, law, given=given)
     for time in sorted(times):
         one.advance(until_time=time)
         two.advance(until_time=time)
@@ -70,12 +77,12 @@ def test_the_same_with_times_to_stop_at(lab, seed, law, times):
             assert same(lab, one, two)
 
 
-@settings(max_examples=20)
-@given(seed=st.integers(0, 10**6), stop=st.integers(1, 250), law=st.sampled_from(LAWS))
-def test_a_state_saved_by_one_is_taken_up_by_the_other(lab, seed, stop, law):
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10**6), stop=st.integers(1, 250), law=st.sampled_from(LAWS), given=st.sampled_from(GIVEN))
+def test_a_state_saved_by_one_is_taken_up_by_the_other(lab, seed, stop, law, given):
     model = lab.model(seed)
-    one, two = walks(model, seed, law)
-    whole = walks(model, seed, law)[1]
+    one, two = walks(model, seed, law, given=given)
+    whole = walks(model, seed, law, given=given)[1]
     whole.advance(300)
     one.advance(stop)
     two.restore(one.state())
@@ -86,22 +93,23 @@ def test_a_state_saved_by_one_is_taken_up_by_the_other(lab, seed, stop, law):
 
 
 def test_long_runs_over_several_calls_and_blocks_are_the_same(lab, monkeypatch):
-    monkeypatch.setattr("sojourn.learn.ct_psrl.MOST_PLANS", 100)
+    monkeypatch.setattr("sojourn.learn.sampling.MOST_PLANS", 100)
     monkeypatch.setattr("sojourn.simulation.walk.BLOCK", 2**12)
-    for name, law in (("river-swim", "deterministic"), ("three-state", None)):
-        one, two = walks(make(name), 5, law)
+    for name, law, kind in itertools.product(("river-swim", "three-state"), ("deterministic", None), KINDS):
+        one, two = walks(make(name), 5, law, given=(kind, {}))
         one.advance(60_000)
         two.advance(60_000)
         assert one.log.total > 300 and same(lab, one, two)
 
 
-def test_a_session_decides_as_plans_in_one_call_do(lab):
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_session_decides_as_plans_in_one_call_do(lab, kind):
     model = lab.model(11)
-    one = walks(model, 11)[0]
+    one = walks(model, 11, given=(kind, {}))[0]
     one.advance(400)
-    recorded = Walk(model, CTPSRL(model.knowledge(), seed=11), seed=11, record=True)
+    recorded = Walk(model, kind(model.knowledge(), seed=11), seed=11, record=True)
     recorded.advance(400)
-    session = Session(CTPSRL(model.knowledge(), seed=11), 0)
+    session = Session(kind(model.knowledge(), seed=11), 0)
     for path in recorded.recorded:
         for tau, arrived, reward in zip(path.holding_time, path.next_state, path.reward, strict=True):
             assert session.action >= 0
@@ -109,9 +117,10 @@ def test_a_session_decides_as_plans_in_one_call_do(lab):
     assert lab.equal(one.learner.state(), session.learner.state())
 
 
-def test_a_learner_in_the_middle_of_a_plan_goes_on_with_it(lab):
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_learner_in_the_middle_of_a_plan_goes_on_with_it(lab, kind):
     model = lab.model(4)
-    pair = walks(model, 4)
+    pair = walks(model, 4, given=(kind, {}))
     for walk in pair:
         walk.advance(137)
     later = [Walk(model, walk.learner, seed=8, start=walk.position) for walk in pair]
@@ -132,25 +141,28 @@ def test_the_log_keeps_no_more_episodes_than_it_may(lab, monkeypatch):
         assert same(lab, one, two)
 
 
-def test_a_jump_outside_the_known_supports_is_refused_with_the_same_words():
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_jump_outside_the_known_supports_is_refused_with_the_same_words(kind):
     rows = np.array([[[0.7, 0.3, 0.0]], [[0.5, 0.0, 0.5]], [[1.0, 0.0, 0.0]]])
     told = CTMDP.from_arrays(rows, np.ones((3, 1)), np.ones((3, 1)))
     true = CTMDP.from_arrays(0.97 * rows + 0.01, np.ones((3, 1)), np.ones((3, 1)))
     ends = []
-    for kind in (CTPSRL, Asked):
-        walk = Walk(true, kind(told.knowledge(supports=True), seed=1), seed=6)
+    for each in (kind, asked(kind)):
+        walk = Walk(true, each(told.knowledge(supports=True), seed=1), seed=6)
         with pytest.raises(ParameterError, match="outside its known support") as refusal:
             walk.advance(1000)
         ends.append((str(refusal.value), walk.epoch, walk.position, walk.time, walk.visits.tolist(), walk.log.total))
     assert ends[0] == ends[1] and ends[0][1] > 1
 
 
-def test_a_plan_that_a_subclass_or_the_object_has_replaced_is_asked_for(lab):
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plan_that_a_subclass_or_the_object_has_replaced_is_asked_for(lab, kind):
     model = lab.model(1)
-    learner = CTPSRL(model.knowledge())
-    assert walks_plans(learner) and not walks_plans(Asked(model.knowledge())) and not walks_plans(lab.Wanderer(model.knowledge()))
-    asked = []
+    known = model.knowledge()
+    learner = kind(known)
+    assert walks_plans(learner) and not walks_plans(asked(kind)(known)) and not walks_plans(lab.Wanderer(known))
+    times = []
     plan = learner.plan
-    learner.plan = lambda: asked.append(1) or plan()
+    learner.plan = lambda: times.append(1) or plan()
     Walk(model, learner).advance(50)
-    assert len(asked) > 3
+    assert len(times) > 3

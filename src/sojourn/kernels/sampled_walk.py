@@ -1,8 +1,8 @@
-"""Many short plans in one call: draw a model from the posterior, find its best policy, walk it until the plan ends, again.
+"""Many short plans in one call: make a plan from models drawn from the posterior, walk it until it ends, make another.
 
-What CT-PSRL does when nobody looks at its single epochs.  The plan under way is given by `chosen` (the pair in each state),
-`left` and (spent, remaining), the epochs it has taken and may still take; it is over when nothing remains, or on arriving at a
-pair with nothing left.  Then `next_plan` begins another one and notes it, as long as there is room for notes.
+What CT-PSRL, CT-IMED and CT-BK do when nobody looks at their single epochs.  The plan under way is given by `standing.chosen` (the
+pair in each state), `left` and (spent, remaining), the epochs it has taken and may still take; it is over when nothing remains,
+or on arriving at a pair with nothing left.  Then `next_plan` begins another one and notes it, as long as there is room for notes.
 
 `ground` is a `Ground` (simulation/shapes.py).  Where it has words, the world is plain and `walk_fast` reads its stream from
 them; else `walk_plan` draws from `rng`.  They are twins, so the walk is the same bit for bit.  `own` is the learner's stream.
@@ -14,31 +14,9 @@ import numpy as np
 
 from sojourn.kernels.fast_walk import walk_fast
 from sojourn.kernels.jit import kernel
-from sojourn.kernels.planning import best_policy, best_policy_reference
-from sojourn.kernels.posterior import posterior_sample, posterior_sample_reference, successor_counts, successor_counts_reference
+from sojourn.kernels.posterior import successor_counts, successor_counts_reference
+from sojourn.kernels.sampled_plan import sampled_plan, sampled_plan_reference
 from sojourn.kernels.walk import walk_plan, walk_plan_reference
-
-
-class Sampler(NamedTuple):
-    """What plans are drawn from, with room for the `counted` successors, laid out as `next_state`.
-
-    `tsde`: a plan is at most one epoch longer than the last; else it has no such limit.
-    """
-
-    samples: int
-    tsde: bool
-    pair_start: np.ndarray
-    row_start: np.ndarray
-    next_state: np.ndarray
-    reward: np.ndarray
-    running: np.ndarray
-    weight: np.ndarray
-    shape: float
-    time: float
-    rate_min: float
-    rate_max: float
-    allowed: np.ndarray  # bool[P], all of them
-    counted: np.ndarray
 
 
 class Actions(NamedTuple):
@@ -51,50 +29,34 @@ class Actions(NamedTuple):
 
 
 class Notes(NamedTuple):
-    """One row per plan begun: epochs of the call before it, state, pair per state, visits of the walk so far, sampled gain."""
+    """One row per plan begun: epochs of the call before it, state, pair per state, visits of the walk so far, gains."""
 
     epoch: np.ndarray
     state: np.ndarray
     pair: np.ndarray
     visits: np.ndarray
-    gain: np.ndarray
+    estimated_gain: np.ndarray
+    sampled_gain: np.ndarray
 
 
 def notes_of(rows: int, n_states: int, n_pairs: int) -> Notes:
     """Return room for `rows` plans."""
     return Notes(np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64), np.empty((rows, n_states), dtype=np.int64),
-                 np.empty((rows, n_pairs), dtype=np.int64), np.empty(rows))
+                 np.empty((rows, n_pairs), dtype=np.int64), np.empty(rows), np.empty(rows))
 
 
 @kernel
-def best_of_samples(sampler, own, visits, holding_sum, pair):
-    """Put into `pair` the best policy of the drawn model with the largest gain, searched from the old `pair`; return that gain."""
-    gain = -np.inf
-    start = pair.copy()
-    for _ in range(sampler.samples):
-        probability, rate = posterior_sample(own, sampler.row_start, sampler.counted, visits, holding_sum, sampler.weight,
-                                             sampler.shape, sampler.time, sampler.rate_min, sampler.rate_max)
-        found, _, best = best_policy(sampler.pair_start, sampler.row_start, sampler.next_state, probability, sampler.reward,
-                                     sampler.running, rate, sampler.allowed, start)
-        if found > gain:
-            gain = found
-            pair[:] = best
-    return gain
-
-
-@kernel
-def next_plan(fold, visits, sampler, own, pair, chosen, left, notes, row, epoch, state):
-    """Begin a plan and note it; return whether one could be drawn: every successor seen must be a possible one."""
+def next_plan(fold, visits, sampler, own, since, standing, left, notes, row, epoch, state):
+    """Begin a plan and note it; return whether one could be made: every successor seen must be a possible one."""
     outside = successor_counts(fold.head, fold.slot_state, fold.slot_next, fold.slot_count, sampler.row_start, sampler.next_state,
                                sampler.counted)
     if outside >= 0:
         return False
-    notes.gain[row] = best_of_samples(sampler, own, fold.visits, fold.holding_sum, pair)
-    for k in range(len(left)):
-        left[k] = max(1, fold.visits[k])
-    chosen[:] = pair
+    notes.estimated_gain[row], notes.sampled_gain[row] = sampled_plan(sampler, own, since + epoch, fold.visits, fold.holding_sum,
+                                                                      standing)
+    left[:] = standing.quota
     notes.epoch[row], notes.state[row] = epoch, state
-    notes.pair[row] = pair
+    notes.pair[row] = standing.chosen
     notes.visits[row] = visits
     return True
 
@@ -109,15 +71,15 @@ def walk_on(world, fold, visits, rng, state, course, left, max_epochs, max_time,
     return found
 
 
-def walk_samples_reference(ground, rng, state, max_epochs, max_time, sampler, own, pair, chosen, left, spent, remaining, notes,
-                           best=best_policy_reference):
+def walk_samples_reference(ground, rng, state, max_epochs, max_time, sampler, own, since, standing, left, spent, remaining, notes,
+                           **twins):
     """Walk plan after plan; return (state, epochs, pair, entry, spent, remaining, plans begun, stuck).
 
     Stops after `max_epochs`, or when the clock has passed `max_time`, or when a plan is over and there is no room to note the
-    next; `stuck`, where the next cannot be drawn.  `pair` is where the search for the next policy starts.
+    next; `stuck`, where the next cannot be made.  `since` is the number of the first decision.
     """
     fold, q, epochs, begun, last, entry = ground.fold, sampler, 0, 0, -1, -1
-    course, over = Actions(chosen, np.empty((0, 0)), np.empty((0, 0)), rng), remaining <= 0
+    course, over = Actions(standing.chosen, np.empty((0, 0)), np.empty((0, 0)), rng), remaining <= 0
     while epochs < max_epochs and ground.clock[0] <= max_time:
         if over:
             if begun == len(notes.epoch):
@@ -125,16 +87,9 @@ def walk_samples_reference(ground, rng, state, max_epochs, max_time, sampler, ow
             if successor_counts_reference(fold.head, fold.slot_state, fold.slot_next, fold.slot_count, q.row_start, q.next_state,
                                           q.counted) >= 0:
                 return state, epochs, last, entry, spent, remaining, begun, True
-            gain, start = -np.inf, pair.copy()
-            for _ in range(q.samples):
-                probability, rate = posterior_sample_reference(own, q.row_start, q.counted, fold.visits, fold.holding_sum, q.weight,
-                                                               q.shape, q.time, q.rate_min, q.rate_max)
-                found, _, policy = best(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, q.allowed,
-                                        start)
-                if found > gain:
-                    gain, pair[:] = found, policy
-            left[:], chosen[:] = np.maximum(1, fold.visits), pair
-            for column, value in zip(notes, (epochs, state, pair, ground.visits, gain)):
+            gains = sampled_plan_reference(q, own, since + epochs, fold.visits, fold.holding_sum, standing, **twins)
+            left[:] = standing.quota
+            for column, value in zip(notes, (epochs, state, standing.chosen, ground.visits, *gains)):
                 column[begun] = value
             begun, spent, remaining = begun + 1, 0, spent + 1 if q.tsde else 2**62
         before = fold.visits.copy()
@@ -148,9 +103,10 @@ def walk_samples_reference(ground, rng, state, max_epochs, max_time, sampler, ow
 
 
 @kernel
-def walk_samples(ground, rng, state, max_epochs, max_time, sampler, own, pair, chosen, left, spent, remaining, notes):
+def walk_samples(ground, rng, state, max_epochs, max_time, sampler, own, since, standing, left, spent, remaining, notes):
     world, words, fold, visits, clock = ground.world, ground.words, ground.fold, ground.visits, ground.clock
     trace, records, cells = ground.trace, ground.records, ground.cells
+    chosen = standing.chosen
     course = Actions(chosen, np.empty((0, 0)), np.empty((0, 0), dtype=np.int64), rng)
     epochs, begun, last, entry = 0, 0, -1, -1
     over, stuck = remaining <= 0, False
@@ -158,7 +114,7 @@ def walk_samples(ground, rng, state, max_epochs, max_time, sampler, own, pair, c
         if over:
             if begun == len(notes.epoch):
                 break
-            stuck = not next_plan(fold, visits, sampler, own, pair, chosen, left, notes, begun, epochs, state)
+            stuck = not next_plan(fold, visits, sampler, own, since, standing, left, notes, begun, epochs, state)
             if stuck:
                 break
             begun += 1

@@ -7,9 +7,7 @@ continuous time is not proved.
 
 from __future__ import annotations
 
-import numpy as np
-
-from sojourn.kernels.imed import index_choice, insisted, skeleton
+from sojourn.kernels.sampled_plan import IMED
 from sojourn.learn.deep import DeepLearner
 
 
@@ -27,16 +25,4 @@ class CTIMED(DeepLearner):
     - `depth`: a state is well known, and the index heard there, after depth * log²(t) visits.
     """
 
-    def choice(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """Return the least index in each state, with the visits for which it stays the least; among others, while sampling."""
-        belief, visits = self.belief, self.counts.visits
-        probability, rate = belief.mean()
-        gain, bias, self.greedy_pair = belief.best(probability, rate, self.greedy_pair, skeleton(belief.pair_start, visits))
-        pair, quota, divergence = index_choice(belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward,
-                                               belief.running, rate, visits, gain, bias, self.greedy_pair, belief.rate_min,
-                                               belief.rate_max)
-        if self.draws == 0:
-            return pair, quota, pair != self.greedy_pair, gain
-        pair, trying = insisted(belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward, belief.running,
-                                rate, visits, gain, bias, self.greedy_pair, divergence)
-        return pair, quota, trying, gain
+    index = IMED

@@ -6,21 +6,15 @@ when it is one epoch longer than the last).  In continuous time the rates have G
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sojourn.errors import ParameterError
-from sojourn.kernels.sampled_walk import Sampler, notes_of, walk_samples
-from sojourn.learn.counting import Belief, CountingLearner
-from sojourn.learn.learner import Begun, Episode, Plan, Walked
+from sojourn.learn.counting import Belief
+from sojourn.learn.sampling import SamplingLearner
 from sojourn.model.knowledge import Knowledge
 
-MOST_PLANS = 1024  # in one compiled call
-WORK = 10**8  # of the plans in one compiled call, in steps of about a nanosecond
 
-
-class CTPSRL(CountingLearner):
+class CTPSRL(SamplingLearner):
     """Plans on a model drawn from its posterior.
 
     - `episodes`: "tsde" ends an episode when a pair's visits double or it is one epoch longer than the last; "doubling" only
@@ -41,50 +35,4 @@ class CTPSRL(CountingLearner):
             raise ParameterError(f"samples is {samples!r}; it must be a whole number, at least 1.")
         self.episodes = episodes
         self.samples = int(samples)
-        self.belief = Belief(knowledge, prior, rate_prior)
-        self.policy_pair = np.array(knowledge.pair_start[:-1], dtype=np.int64)  # where the next search starts
-
-    def plan(self) -> Plan:
-        """Return the best policy of a drawn model, good until some pair's visits double (and, with TSDE, not much longer)."""
-        self.belief.update(self.counts)
-        gain, start = -np.inf, self.policy_pair
-        for _ in range(self.samples):
-            probability, rate = self.belief.sample(self.rng)
-            found, _, pair = self.belief.best(probability, rate, start)
-            if found > gain:
-                gain, self.policy_pair = found, pair
-        last = self.episode.epochs if self.episode else 0
-        return Plan(self.knowledge.pair_action[self.policy_pair], quota=np.maximum(1, self.counts.visits),
-                    max_epochs=last + 1 if self.episodes == "tsde" else None, info={"sampled_gain": gain})
-
-    def walk_plans(self, ground: Any, rng: np.random.Generator, state: int, max_epochs: int, max_time: float) -> Walked:
-        """Walk many plans in one compiled call, as `plan()` would give them one by one; the contract is in simulation/walk.py."""
-        known, before = self.knowledge, self.episode
-        notes = notes_of(self._most_plans(), known.n_states, known.n_pairs)
-        left = before.left.copy() if before else np.zeros(known.n_pairs, dtype=np.int64)
-        chosen = before.policy_pair.copy() if before else self.policy_pair.copy()
-        self.policy_pair = self.policy_pair.copy()
-        state, epochs, pair, entry, spent, remaining, begun, stuck = walk_samples(
-            ground, rng, state, max_epochs, max_time, self._sampler(), self.rng, self.policy_pair, chosen, left,
-            before.epochs if before else 0, before.epochs_left if before else 0, notes)
-        policy = known.pair_action[notes.pair[:begun]]
-        if begun:
-            visits = self.counts.visits - (ground.visits - notes.visits[begun - 1])  # when the last one began
-            plan = Plan(policy[-1], np.maximum(1, visits), spent + remaining if self.episodes == "tsde" else None,
-                        {"sampled_gain": float(notes.gain[begun - 1])})
-            first = before.start_epoch + before.epochs if before else 1
-            self.episode = Episode(plan, known, (before.index if before else 0) + begun, first + int(notes.epoch[begun - 1]))
-        if self.episode:
-            self.episode.left, self.episode.epochs, self.episode.epochs_left = left, spent, remaining
-        return Walked(state, epochs, pair, entry, stuck, Begun(notes.epoch[:begun], notes.state[:begun], policy,
-                                                               notes.visits[:begun], {"sampled_gain": notes.gain[:begun]}))
-
-    def _most_plans(self) -> int:
-        """Return how many plans make about 0.1 s: a draw per possible successor, and some policies to evaluate."""
-        steps = self.samples * (100 * len(self.belief.count) + 4 * self.knowledge.n_states**3)
-        return min(max(1, WORK // steps), MOST_PLANS)
-
-    def _sampler(self) -> Sampler:
-        b = self.belief
-        return Sampler(self.samples, self.episodes == "tsde", b.pair_start, b.row_start, b.next_state, b.reward, b.running,
-                       b.weight, b.shape, b.time, b.rate_min, b.rate_max, np.ones(len(b.visits), dtype=np.bool_), b.count)
+        self.sample_from(Belief(knowledge, prior, rate_prior), self.samples, tsde=episodes == "tsde")
