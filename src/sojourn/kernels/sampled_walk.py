@@ -108,7 +108,7 @@ def walk_samples(ground, rng, state, max_epochs, max_time, sampler, own, since, 
     trace, records, cells = ground.trace, ground.records, ground.cells
     chosen = standing.chosen
     course = Actions(chosen, np.empty((0, 0)), np.empty((0, 0), dtype=np.int64), rng)
-    epochs, begun, last, entry = 0, 0, -1, -1
+    epochs, begun, last, entry = np.int64(0), np.int64(0), -1, -1  # a plain 0 would compile `next_plan` twice
     over, stuck = remaining <= 0, False
     while epochs < max_epochs and clock[0] <= max_time:
         if over:
