@@ -56,7 +56,8 @@ def test_the_default_has_no_linear_regret_where_the_lower_bound_is_not_defined(g
     model = golden_model("riverswim_unichain")
     early, late = final(model, "default", 20_000, range(6)), final(model, "default", 200_000, range(6))
     assert late.mean() <= early.mean() + 40
-    assert final(model, "default", 200_000, range(4), supports=False).max() < 400
+    early, late = (final(model, "default", epochs, range(4), supports=False) for epochs in (20_000, 200_000))
+    assert (late <= early + 60).all()  # linear regret would add some 50,000
 
 
 def test_ct_kl_ucrl_pays_at_least_40_times_less_than_ct_ucrl_on_three_state():
