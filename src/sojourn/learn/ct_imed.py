@@ -14,8 +14,8 @@ from sojourn.learn.deep import DeepLearner
 class CTIMED(DeepLearner):
     """Sampled policies, and the least divergence index where sampling has forgotten an action.
 
-    Gain and bias are those of the posterior mean model on the pairs seen at least log² times as often as their state's most
-    visited one allows (the skeleton); N K + log N is then compared in every state.  An action whose index is below the greedy
+    Gain and bias are those of the posterior mean model on the skeleton, the pairs with N(s,a) >= log²(max_b N(s,b)); N K + log N
+    is then compared in every state.  An action whose index is below the greedy
     one's log N is tried, sooner where a try is cheap; everywhere else a policy sampled from the posterior is followed
     (learn/deep.py).
 
