@@ -75,9 +75,18 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
         learner = built(model, options)
     for warning in said:
         click.echo(f"warning: {warning.message}", err=True)
+    _announce(learner)
     run = simulate(model, learner, max_epochs=epochs, max_time=max_time, start=state, seed=options["seed"],
                    checkpoints=options["checkpoints"], holding_times=options["holding_times"], progress=bar)
     return run, options["name"]
+
+
+def _announce(learner: Any) -> None:
+    """Say on a terminal why nothing moves at first, where kernels must be compiled."""
+    from sojourn.kernels.jit import is_kept
+
+    if sys.stderr.isatty() and not is_kept("walk_samples" if hasattr(learner, "walk_plans") else "walk_fast"):
+        click.echo("compiling for this machine: once, up to a minute", err=True)
 
 
 def built(model: Any, options: dict[str, Any]) -> Any:

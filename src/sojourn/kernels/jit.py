@@ -46,3 +46,8 @@ def kernel(function: F) -> F:
 def inlined(function: F) -> F:
     """As `kernel`, written into its callers' code: for the few lines of an innermost loop that a call would slow down."""
     return numba.njit(function, inline="always", nogil=True, fastmath=False, error_model="numpy")  # type: ignore[no-any-return]
+
+
+def is_kept(name: str) -> bool:
+    """Return whether a compiled kernel called `name` is in the disk cache, for whatever arguments."""
+    return bool(numba.config.CACHE_DIR) and any(Path(numba.config.CACHE_DIR).rglob(f"*.{name}-*.nbi"))
