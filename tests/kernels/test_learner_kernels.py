@@ -61,16 +61,17 @@ def test_a_successor_that_is_not_listed_is_reported_by_both_twins():
 
 
 @settings(max_examples=30)
-@given(seeds, st.booleans(), st.sampled_from([(0.0, 0.0), (2.0, 1.5)]))
-def test_posterior_draws_are_the_references_bit_for_bit(seed, supports, prior):
+@given(seeds, st.booleans(), st.sampled_from([(0.0, 0.0), (2.0, 1.5)]), st.booleans())
+def test_posterior_draws_are_the_references_bit_for_bit(seed, supports, prior, known_rate):
     counts, belief = problem(seed, seed % 90, supports)
     args = belief.row_start, belief.count, counts.visits, counts.holding_sum, belief.weight
     one, two = np.random.default_rng(seed), np.random.default_rng(seed)
-    bounds = belief.rate_min, belief.rate_max
+    bounds = (1.3, 1.3) if known_rate else (belief.rate_min, belief.rate_max)
     got = posterior.posterior_sample(one, *args, *prior, *bounds)
     want = posterior.posterior_sample_reference(two, *args, *prior, *bounds)
     assert np.array_equal(got[0], want[0]) and np.array_equal(got[1], want[1])
     assert one.random() == two.random()
+    assert not known_rate or (got[1] == 1.3).all()
     mean, mean_reference = posterior.posterior_mean(*args, *bounds), posterior.posterior_mean_reference(*args, *bounds)
     assert np.allclose(mean[0], mean_reference[0], rtol=1e-14) and np.allclose(mean[1], mean_reference[1], rtol=1e-14)
 
@@ -78,8 +79,9 @@ def test_posterior_draws_are_the_references_bit_for_bit(seed, supports, prior):
 @settings(max_examples=30)
 @given(seeds, st.booleans())
 def test_the_best_policy_is_the_references(seed, supports):
-    _, belief = problem(seed, 80, supports)
-    probability, rate = belief.sample(np.random.default_rng(seed))
+    counts, belief = problem(seed, 80, supports)
+    probability, rate = posterior.posterior_sample(np.random.default_rng(seed), belief.row_start, belief.count, counts.visits,
+                                                   counts.holding_sum, belief.weight, 0.0, 0.0, belief.rate_min, belief.rate_max)
     allowed = np.random.default_rng(seed + 1).random(len(rate)) < 0.7
     allowed[belief.pair_start[:-1]] = True
     args = (belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward, belief.running, rate, allowed,
@@ -115,7 +117,8 @@ def test_the_index_chooses_as_the_reference_does(seed, supports):
     allowed = imed.skeleton(belief.pair_start, counts.visits)
     assert np.array_equal(allowed, imed.skeleton_reference(belief.pair_start, counts.visits))
     probability, rate = belief.mean()
-    gain, bias, greedy = belief.best(probability, rate, belief.pair_start[:-1].copy(), allowed)
+    gain, bias, greedy = planning.best_policy(belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward,
+                                              belief.running, rate, allowed, belief.pair_start[:-1].copy())
     args = (belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward, belief.running, rate,
             counts.visits, gain, bias, greedy, belief.rate_min, belief.rate_max)
     got, want = imed.index_choice(*args), imed.index_choice_reference(*args, kernel_divergence)

@@ -8,7 +8,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError, ReportError
 from sojourn.kernels.planning import best_policy
-from sojourn.kernels.posterior import posterior_mean, posterior_sample, successor_counts
+from sojourn.kernels.posterior import posterior_mean, successor_counts
 from sojourn.learn.counts import Counts, pairs_of
 from sojourn.learn.learner import Episode, History
 from sojourn.learn.streams import restore_stream, stream, stream_state
@@ -107,19 +107,11 @@ class Belief:
                                                               self.weight, self.rate_min, self.rate_max)
         return found
 
-    def sample(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return a model drawn from the posterior: (probability, rate)."""
-        found: tuple[np.ndarray, np.ndarray] = posterior_sample(rng, self.row_start, self.count, self.visits, self.holding_sum,
-                                                                self.weight, self.shape, self.time, self.rate_min, self.rate_max)
-        return found
-
-    def best(self, probability: np.ndarray, rate: np.ndarray, start: np.ndarray,
-             allowed: np.ndarray | None = None) -> tuple[float, np.ndarray, np.ndarray]:
+    def best(self, probability: np.ndarray, rate: np.ndarray, start: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return (gain, bias, pair per state) of the best policy of a model over these rows, searched from `start`."""
-        if allowed is None:
-            allowed = np.ones(len(rate), dtype=np.bool_)
-        found: tuple[float, np.ndarray, np.ndarray] = best_policy(self.pair_start, self.row_start, self.next_state, probability,
-                                                                  self.reward, self.running, rate, allowed, start)
+        found: tuple[float, np.ndarray, np.ndarray] = best_policy(
+            self.pair_start, self.row_start, self.next_state, probability, self.reward, self.running, rate,
+            np.ones(len(rate), dtype=np.bool_), start)
         return found
 
 
