@@ -160,7 +160,7 @@ def test_the_upper_index_is_the_references_and_what_it_needs_is_within_the_budge
     rest = (0.3, 1.7, 0.2, 0.1, 0.4, 0.5, 4.0)
     got = bk.upper_worth(p, value, *rest, budget, np.empty(len(p)))
     want = bk.upper_worth_reference(p, value, *rest, budget, divergence)
-    assert got == pytest.approx(want, rel=1e-6, abs=1e-6)
+    assert got == pytest.approx(want, rel=1e-8, abs=1e-8)
     here = p @ value + 0.2 + (0.1 - 0.4) / 1.7 - 0.3
     assert got >= here - 1e-12
 

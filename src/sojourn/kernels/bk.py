@@ -1,7 +1,8 @@
 """The Burnetas-Katehakis index: the best that an action may still be worth, given how far its data allow it to move.
 
 U(s,a) = sup { r + (c - ρ)/l + Σ q h - h(s) : N(s,a) KL((p̂,λ̂) ‖ (q,l)) <= log t }.  The least divergence K_v that lifts an action's
-worth to v grows with v, so U is the largest v with N K_v <= log t: a bisection on v with the kernel of eq:K.
+worth to v grows with v, so U is the largest v with N K_v <= log t: one root, found with the kernel of eq:K.  The reference halves
+a bracket; the kernel draws secants of sqrt(K_v), which is nearly a line in v, and halves only where a secant leaves the bracket.
 """
 
 import numpy as np
@@ -10,6 +11,8 @@ from sojourn.kernels.jit import kernel
 from sojourn.kernels.least_divergence import least_divergence_row
 
 HALVINGS = 40
+STEPS = 100
+CLOSE = 1e-12  # a step this small, of what the worth may vary by, ends the search
 
 
 def upper_worth_reference(p, value, here, rate, reward, running, gain, rate_min, rate_max, budget, divergence_of):
@@ -25,22 +28,41 @@ def upper_worth_reference(p, value, here, rate, reward, running, gain, rate_min,
 
 
 @kernel
-def upper_worth(p, value, here, rate, reward, running, gain, rate_min, rate_max, budget, tilted):
+def worth_range(p, value, here, rate, reward, running, gain, rate_min, rate_max):
+    """Return (worth by the data, largest worth at all, standard deviation of one visit's worth)."""
     drift = running - gain
-    low = reward + drift / rate - here
-    best = -np.inf
+    mean, square, best = 0.0, 0.0, -np.inf
     for y in range(len(p)):
-        low += p[y] * value[y]
+        mean += p[y] * value[y]
         best = max(best, value[y])
-    high = reward + max(drift / rate_min, drift / rate_max) + best - here
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        divergence, _ = least_divergence_row(p, value, here + middle, rate, reward, running, gain, rate_min, rate_max, tilted)
-        if divergence <= budget:
-            low = middle
+    for y in range(len(p)):
+        square += p[y] * (value[y] - mean) ** 2
+    return (reward + drift / rate + mean - here, reward + max(drift / rate_min, drift / rate_max) + best - here,
+            np.sqrt(square + (drift / rate) ** 2))
+
+
+@kernel
+def upper_worth(p, value, here, rate, reward, running, gain, rate_min, rate_max, budget, tilted):
+    low, high, deviation = worth_range(p, value, here, rate, reward, running, gain, rate_min, rate_max)
+    if budget == np.inf:
+        return high
+    target, close = np.sqrt(budget), CLOSE * (high - low)
+    last, last_root = low, 0.0
+    worth = low + np.sqrt(2.0) * target * deviation  # as if the law were normal
+    for _ in range(STEPS):
+        if not (low < worth and worth < high):
+            worth = 0.5 * (low + high)
+        if abs(worth - last) <= close:
+            break
+        divergence, _ = least_divergence_row(p, value, here + worth, rate, reward, running, gain, rate_min, rate_max, tilted)
+        root = np.sqrt(divergence)
+        if root <= target:
+            low = worth
         else:
-            high = middle
-    return low
+            high = worth
+        secant = worth + (target - root) * (worth - last) / (root - last_root)
+        last, last_root, worth = worth, root, secant
+    return worth
 
 
 @kernel
@@ -59,6 +81,11 @@ def upper_choice(pair_start, row_start, next_state, probability, reward, running
             a = row_start[i]
             b = row_start[i + 1]
             budget = log_epoch / visits[i] if visits[i] > 0 else np.inf
+            if most > -np.inf and budget < np.inf:
+                divergence, _ = least_divergence_row(probability[a:b], value[a:b], bias[s] + most, rate[i], reward[i], running[i],
+                                                     gain, rate_min, rate_max, tilted[a:b])
+                if divergence > budget:  # U is less than the largest so far
+                    continue
             upper = upper_worth(probability[a:b], value[a:b], bias[s], rate[i], reward[i], running[i], gain, rate_min, rate_max,
                                 budget, tilted[a:b])
             if upper > most:

@@ -82,7 +82,7 @@ class SamplingLearner(CountingLearner):
         q, policies = self._sampler, 4 * self.knowledge.n_states**3
         steps = q.samples * (100 * len(q.copies.entry) + policies)
         if q.watch != NO_INDEX:
-            steps += (8000 if q.watch == BK else 100) * len(q.counted) + policies
+            steps += (1000 if q.watch == BK else 100) * len(q.counted) + policies
         return min(max(1, WORK // steps), MOST_PLANS)
 
 
