@@ -2,20 +2,17 @@
 
 import doctest
 import importlib
-import io
 import json
 import re
 import shlex
-import sys
 import tomllib
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 import sojourn
-from sojourn.cli.main import main
+from command_line import run
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "sojourn"
@@ -65,21 +62,6 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
             tomllib.loads(block.text)
 
 
-def run(words: list[str]) -> tuple[int, str, str]:
-    """Run the command line in this process: exit code, stdout, stderr."""
-    out, err, old = io.StringIO(), io.StringIO(), sys.argv
-    sys.argv = words
-    try:
-        with redirect_stdout(out), redirect_stderr(err):
-            main()
-        code = 0
-    except SystemExit as stop:
-        code = stop.code if isinstance(stop.code, int) else 0
-    finally:
-        sys.argv = old
-    return code, out.getvalue(), err.getvalue()
-
-
 def rounded(text: str) -> list[str]:
     """Return the lines with numbers rounded and the times taken out, so that any machine prints the same."""
     text = re.sub(r"\d+\.\d+ s\b|width [\d.e+-]+", "...", text)
@@ -96,7 +78,7 @@ def test_the_commands_of_a_page_work_and_print_what_it_says(page, tmp_path, monk
             command, _, shown = part.partition("\n")
             words = shlex.split(command, comments=True)
             assert words[0] == "sojourn", f"{page.name}:{block.line}: only `sojourn` commands are run; mark others as not run"
-            code, printed, complaint = run(words)
+            code, printed, complaint = run(*words[1:])
             assert code == 0, f"{command}: {complaint}"
             if shown.strip():
                 assert rounded(printed) == rounded(shown), command

@@ -1,42 +1,20 @@
 """The command line: solve, check, convert, zoo; one strict JSON object on stdout, one line of error on stderr."""
 
-import io
 import json
 import os
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 import sojourn
+from command_line import run
 from sojourn.cli.main import COMMANDS, main
 from sojourn.model.ctmdp import CTMDP
 
 HERE = ("solve", "check", "convert", "zoo")
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-def run(*arguments: str, monkeypatch: pytest.MonkeyPatch | None = None) -> Ran:
-    """Run the command line in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    old, sys.argv = sys.argv, ["sojourn", *map(str, arguments)]
-    try:
-        with redirect_stdout(out), redirect_stderr(err):
-            main()
-        code = 0
-    except SystemExit as stop:
-        code = stop.code if isinstance(stop.code, int) else 0
-    finally:
-        sys.argv = old
-    return Ran(code, out.getvalue(), err.getvalue())
 
 
 def strict(text: str) -> Any:

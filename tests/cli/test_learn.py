@@ -1,41 +1,21 @@
 """`sojourn learn`: the regret as words, as one JSON object, as a picture; bad input is one line."""
 
-import io
 import json
 import signal
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from sojourn.cli.main import main
+from command_line import run as command
 from sojourn.learn.ct_ucrl import CTUCRL
 from sojourn.simulation.simulate import simulate
 from sojourn.zoo.catalogue import make
 
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-def run(*arguments: object) -> Ran:
-    out, err = io.StringIO(), io.StringIO()
-    old, sys.argv = sys.argv, ["sojourn", "learn", *map(str, arguments)]
-    try:
-        with redirect_stdout(out), redirect_stderr(err):
-            main()
-        code = 0
-    except SystemExit as stop:
-        code = stop.code if isinstance(stop.code, int) else 0
-    finally:
-        sys.argv = old
-    return Ran(code, out.getvalue(), err.getvalue())
+run = partial(command, "learn")
 
 
 def test_json_has_the_promised_keys_and_is_what_simulate_says():
