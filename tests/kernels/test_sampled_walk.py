@@ -11,7 +11,7 @@ from sojourn.kernels.sampled_plan import BK, IMED, NO_INDEX, Sampler, Standing, 
 from sojourn.kernels.sampled_walk import notes_of, walk_samples, walk_samples_reference
 from sojourn.learn.counting import Belief
 from sojourn.learn.counts import Counts
-from sojourn.learn.sampling import copies_of
+from sojourn.learn.sampling import copies_of, rows_of
 from sojourn.learn.streams import stream, stream_state
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.folding import Folding
@@ -47,8 +47,7 @@ kinds = st.sampled_from(KINDS)
 def sampler_of(known, kind, depth=1.0) -> Sampler:
     index, samples, most, tsde = kind
     b = Belief(known)
-    return Sampler(index, samples, tsde, depth, b.pair_start, b.row_start, b.next_state, b.reward, b.running, b.weight, 0.0, 0.0,
-                   b.rate_min, b.rate_max, b.count, copies_of(b, most))
+    return Sampler(index, samples, tsde, depth, rows_of(b), 0.0, 0.0, b.rate_min, b.rate_max, b.count, copies_of(b, most))
 
 
 def standing_of(known) -> Standing:
@@ -107,7 +106,7 @@ def test_a_plan_after_any_counts_is_the_references(seed, supports, kind, depth):
     visits, plans = np.zeros(known.n_pairs, dtype=np.int64), []
     sampler = sampler_of(known, kind, depth)
     for i in range(known.n_pairs):
-        row = slice(sampler.row_start[i], sampler.row_start[i + 1])
+        row = slice(sampler.rows.row_start[i], sampler.rows.row_start[i + 1])
         visits[i] = int(10 ** rng.uniform(-0.5, 5))
         sampler.counted[row] = rng.multinomial(visits[i], rng.dirichlet(np.ones(row.stop - row.start)))
     held = visits / rng.uniform(known.rate_min, known.rate_max, known.n_pairs)
@@ -127,7 +126,7 @@ def test_a_successor_that_is_not_listed_stops_the_walk_before_the_next_plan():
         ends = []
         for kernel in (walk_samples, walk_samples_reference):
             here = Setting(model, 3, None, False, True, kind, 100)
-            here.sampler.next_state[:] = 0
+            here.sampler.rows.next_state[:] = 0
             ends.append(here.run(kernel, 500, np.inf))
         _, epochs, *_, begun, stuck = ends[0]
         assert ends[0] == ends[1] and stuck and 1 < begun < 100 and here.ground.visits.sum() == epochs < 500

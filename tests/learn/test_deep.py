@@ -20,12 +20,12 @@ def test_every_copy_has_the_row_of_its_pair_and_rows_are_drawn_as_often_as_they_
     copies = copies_of(belief, 8)
     size = np.diff(belief.row_start)
     assert (np.bincount(copies.pair) == np.clip(size, LEAST, 8)).all()
-    assert (copies.pair_start == np.searchsorted(copies.pair, belief.pair_start)).all()
+    assert (copies.rows.pair_start == np.searchsorted(copies.pair, belief.pair_start)).all()
     assert (copies.pair[copies.first[:-1]] == np.arange(len(size))).all()
     for copy, pair in enumerate(copies.pair):
-        row = slice(copies.row_start[copy], copies.row_start[copy + 1])
+        row = slice(copies.rows.row_start[copy], copies.rows.row_start[copy + 1])
         assert (copies.entry[row] == np.arange(belief.row_start[pair], belief.row_start[pair + 1])).all()
-        assert (copies.next_state[row] == belief.next_state[belief.row_start[pair]:belief.row_start[pair + 1]]).all()
+        assert (copies.rows.next_state[row] == belief.next_state[belief.row_start[pair]:belief.row_start[pair + 1]]).all()
 
 
 def test_several_draws_per_row_are_optimistic():
@@ -67,7 +67,8 @@ def test_the_index_is_content_with_an_action_tried_enough():
         assert subject.plan().policy[0] == 0
 
 
-@pytest.mark.parametrize(("name", "value"), [("draws", -1), ("draws", 2.5), ("draws", True), ("depth", -0.1), ("depth", np.inf)])
+@pytest.mark.parametrize(("name", "value"), [("draws", -1), ("draws", 2.5), ("draws", True), ("depth", -0.1), ("depth", np.inf),
+                                              ("prior", True), ("prior", 0), ("prior", np.nan)])
 def test_bad_parameters_are_named(name, value):
     with pytest.raises(ParameterError, match=f"{name} is"):
         learner("default", make("three-state").knowledge(), **{name: value})

@@ -28,23 +28,29 @@ TRIAL = 0.2  # in a well-known state a sampled action that is not the greedy one
 FREEZE = 0.05  # without samples a choice of BK stands for this share of the pair's visits so far
 
 
+class Rows(NamedTuple):
+    """Pairs with their possible successors: pairs of state s from pair_start[s], successors of pair i from row_start[i]."""
+
+    pair_start: np.ndarray
+    row_start: np.ndarray
+    next_state: np.ndarray
+    reward: np.ndarray
+    running: np.ndarray
+    weight: np.ndarray  # of each of a pair's successors in the prior
+
+
 class Copies(NamedTuple):
     """Every pair one or more times over: `pair` and `entry` say whose copy each of them and each of its successors is."""
 
     pair: np.ndarray
     entry: np.ndarray
     first: np.ndarray  # copy of each pair
-    pair_start: np.ndarray
-    row_start: np.ndarray
-    next_state: np.ndarray
-    reward: np.ndarray
-    running: np.ndarray
-    weight: np.ndarray
+    rows: Rows
     allowed: np.ndarray  # bool, all of them
 
 
 class Sampler(NamedTuple):
-    """What plans are made from, with room for the `counted` successors, laid out as `next_state`.
+    """What plans are made from, with room for the `counted` successors, laid out as `rows.next_state`.
 
     `samples`: models drawn per plan, of which the one with the largest gain is followed.  `tsde`: a plan is at most one epoch
     longer than the last; else it has no such limit.
@@ -54,12 +60,7 @@ class Sampler(NamedTuple):
     samples: int
     tsde: bool
     depth: float
-    pair_start: np.ndarray
-    row_start: np.ndarray
-    next_state: np.ndarray
-    reward: np.ndarray
-    running: np.ndarray
-    weight: np.ndarray
+    rows: Rows
     shape: float
     time: float
     rate_min: float
@@ -83,14 +84,14 @@ class Standing(NamedTuple):
 @kernel
 def best_of_samples(sampler, own, visits, holding_sum, pair):
     """Put into `pair` the best policy of the drawn model with the largest gain, searched from the old `pair`; return that gain."""
-    copies = sampler.copies
+    copies, rows = sampler.copies, sampler.copies.rows
     counted, seen, held, start = sampler.counted[copies.entry], visits[copies.pair], holding_sum[copies.pair], copies.first[pair]
     gain = -np.inf
     for _ in range(sampler.samples):
-        probability, rate = posterior_sample(own, copies.row_start, counted, seen, held, copies.weight, sampler.shape, sampler.time,
+        probability, rate = posterior_sample(own, rows.row_start, counted, seen, held, rows.weight, sampler.shape, sampler.time,
                                              sampler.rate_min, sampler.rate_max)
-        found, _, best = best_policy(copies.pair_start, copies.row_start, copies.next_state, probability, copies.reward,
-                                     copies.running, rate, copies.allowed, start)
+        found, _, best = best_policy(rows.pair_start, rows.row_start, rows.next_state, probability, rows.reward, rows.running,
+                                     rate, copies.allowed, start)
         if found > gain:
             gain = found
             pair[:] = copies.pair[best]
@@ -100,21 +101,21 @@ def best_of_samples(sampler, own, visits, holding_sum, pair):
 @kernel
 def ask_index(sampler, epoch, visits, holding_sum, greedy):
     """Return (pair per state, quota per pair, where that pair must be tried, gain of the mean model); move `greedy` to its best."""
-    q = sampler
-    probability, rate = posterior_mean(q.row_start, q.counted, visits, holding_sum, q.weight, q.rate_min, q.rate_max)
+    q, rate_min, rate_max = sampler.rows, sampler.rate_min, sampler.rate_max
+    probability, rate = posterior_mean(q.row_start, sampler.counted, visits, holding_sum, q.weight, rate_min, rate_max)
     gain, bias, best = best_policy(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate,
                                    skeleton(q.pair_start, visits), greedy)
     greedy[:] = best
-    if q.watch == BK:
+    if sampler.watch == BK:
         pair = upper_choice(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits, gain, bias,
-                            q.rate_min, q.rate_max, np.log(epoch))
+                            rate_min, rate_max, np.log(epoch))
         quota = np.empty_like(visits)
         for k in range(len(visits)):
             quota[k] = max(1, int(FREEZE * visits[k]))
         return pair, quota, pair != greedy, gain
     pair, quota, divergence = index_choice(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits,
-                                           gain, bias, greedy, q.rate_min, q.rate_max)
-    if q.samples == 0:
+                                           gain, bias, greedy, rate_min, rate_max)
+    if sampler.samples == 0:
         return pair, quota, pair != greedy, gain
     pair, trying = insisted(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits, gain, bias,
                             greedy, divergence)
@@ -145,23 +146,25 @@ def sampled_plan_reference(sampler, own, epoch, visits, holding_sum, standing, b
 
     A gain is nan where there is no index, or no samples.  The successors must have been counted.
     """
-    q, c, estimated, gain = sampler, sampler.copies, np.nan, np.nan
+    copies, q, estimated, gain = sampler.copies, sampler.copies.rows, np.nan, np.nan
     asked, trying, quota = standing.greedy, np.zeros(len(standing.greedy), dtype=np.bool_), np.maximum(1, visits)
     well_known = trying
-    if q.watch != NO_INDEX:
-        well_known = np.add.reduceat(visits, q.pair_start[:-1]) >= q.depth * np.log(epoch) ** 2
-        asked, asked_quota, trying, estimated = _ask_index_reference(q, epoch, visits, holding_sum, standing.greedy, best,
+    if sampler.watch != NO_INDEX:
+        well_known = np.add.reduceat(visits, sampler.rows.pair_start[:-1]) >= sampler.depth * np.log(epoch) ** 2
+        asked, asked_quota, trying, estimated = _ask_index_reference(sampler, epoch, visits, holding_sum, standing.greedy, best,
                                                                      divergence_of)
-    if q.samples == 0:
+    if sampler.samples == 0:
         standing.chosen[:], standing.quota[:] = asked, asked_quota
         return estimated, gain
-    gain, start = -np.inf, c.first[standing.sampled]
-    for _ in range(q.samples):
-        probability, rate = posterior_sample_reference(own, c.row_start, q.counted[c.entry], visits[c.pair], holding_sum[c.pair],
-                                                       c.weight, q.shape, q.time, q.rate_min, q.rate_max)
-        found, _, copy = best(c.pair_start, c.row_start, c.next_state, probability, c.reward, c.running, rate, c.allowed, start)
+    gain, start = -np.inf, copies.first[standing.sampled]
+    for _ in range(sampler.samples):
+        probability, rate = posterior_sample_reference(own, q.row_start, sampler.counted[copies.entry], visits[copies.pair],
+                                                       holding_sum[copies.pair], q.weight, sampler.shape, sampler.time,
+                                                       sampler.rate_min, sampler.rate_max)
+        found, _, copy = best(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, copies.allowed,
+                              start)
         if found > gain:
-            gain, standing.sampled[:] = found, c.pair[copy]
+            gain, standing.sampled[:] = found, copies.pair[copy]
     mixed = np.where(well_known & trying, asked, standing.sampled)
     trial = mixed[well_known & (mixed != standing.greedy)]
     quota[trial] = np.maximum(1, (TRIAL * visits[trial]).astype(np.int64))
@@ -169,22 +172,23 @@ def sampled_plan_reference(sampler, own, epoch, visits, holding_sum, standing, b
     return estimated, gain
 
 
-def _ask_index_reference(q, epoch, visits, holding_sum, greedy, best, divergence_of):
-    probability, rate = posterior_mean_reference(q.row_start, q.counted, visits, holding_sum, q.weight, q.rate_min, q.rate_max)
+def _ask_index_reference(sampler, epoch, visits, holding_sum, greedy, best, divergence_of):
+    q, rate_min, rate_max = sampler.rows, sampler.rate_min, sampler.rate_max
+    probability, rate = posterior_mean_reference(q.row_start, sampler.counted, visits, holding_sum, q.weight, rate_min, rate_max)
     gain, bias, greedy[:] = best(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate,
                                  skeleton_reference(q.pair_start, visits), greedy)
-    if q.watch == BK:
+    if sampler.watch == BK:
         state = np.repeat(np.arange(len(greedy)), np.diff(q.pair_start))
         upper = np.empty(len(visits))
         for i, (a, b) in enumerate(zip(q.row_start[:-1], q.row_start[1:])):
             budget = np.log(epoch) / visits[i] if visits[i] > 0 else np.inf
             upper[i] = upper_worth_reference(probability[a:b], bias[q.next_state[a:b]], bias[state[i]], rate[i], q.reward[i],
-                                             q.running[i], gain, q.rate_min, q.rate_max, budget, divergence_of)
+                                             q.running[i], gain, rate_min, rate_max, budget, divergence_of)
         pair = np.array([a + np.argmax(upper[a:b]) for a, b in zip(q.pair_start[:-1], q.pair_start[1:])])
         return pair, np.maximum(1, (FREEZE * visits).astype(np.int64)), pair != greedy, gain
     pair, quota, divergence = index_choice_reference(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running,
-                                                     rate, visits, gain, bias, greedy, q.rate_min, q.rate_max, divergence_of)
-    if q.samples == 0:
+                                                     rate, visits, gain, bias, greedy, rate_min, rate_max, divergence_of)
+    if sampler.samples == 0:
         return pair, quota, pair != greedy, gain
     pair, trying = insisted_reference(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits, gain,
                                       bias, greedy, divergence)
@@ -204,5 +208,5 @@ def sampled_plan(sampler, own, epoch, visits, holding_sum, standing):
         standing.quota[:] = quota
         return estimated, np.nan
     gain = best_of_samples(sampler, own, visits, holding_sum, standing.sampled)
-    mix(sampler.pair_start, visits, well_known, asked, trying, standing)
+    mix(sampler.rows.pair_start, visits, well_known, asked, trying, standing)
     return estimated, gain

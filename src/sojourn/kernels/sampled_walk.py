@@ -48,8 +48,8 @@ def notes_of(rows: int, n_states: int, n_pairs: int) -> Notes:
 @kernel
 def next_plan(fold, visits, sampler, own, since, standing, left, notes, row, epoch, state):
     """Begin a plan and note it; return whether one could be made: every successor seen must be a possible one."""
-    outside = successor_counts(fold.head, fold.slot_state, fold.slot_next, fold.slot_count, sampler.row_start, sampler.next_state,
-                               sampler.counted)
+    outside = successor_counts(fold.head, fold.slot_state, fold.slot_next, fold.slot_count, sampler.rows.row_start,
+                               sampler.rows.next_state, sampler.counted)
     if outside >= 0:
         return False
     notes.estimated_gain[row], notes.sampled_gain[row] = sampled_plan(sampler, own, since + epoch, fold.visits, fold.holding_sum,
@@ -84,8 +84,8 @@ def walk_samples_reference(ground, rng, state, max_epochs, max_time, sampler, ow
         if over:
             if begun == len(notes.epoch):
                 break
-            if successor_counts_reference(fold.head, fold.slot_state, fold.slot_next, fold.slot_count, q.row_start, q.next_state,
-                                          q.counted) >= 0:
+            if successor_counts_reference(fold.head, fold.slot_state, fold.slot_next, fold.slot_count, q.rows.row_start,
+                                          q.rows.next_state, q.counted) >= 0:
                 return state, epochs, last, entry, spent, remaining, begun, True
             gains = sampled_plan_reference(q, own, since + epochs, fold.visits, fold.holding_sum, standing, **twins)
             left[:] = standing.quota

@@ -83,7 +83,7 @@ class Belief:
             self.row_start = np.arange(n_pairs + 1, dtype=np.int64) * n_states
             self.next_state = np.tile(np.arange(n_states, dtype=np.int64), n_pairs)
         size = np.diff(self.row_start)
-        if prior is not None and not (isinstance(prior, (int, float)) and 0 < prior < np.inf):
+        if prior is not None and not (isinstance(prior, (int, float)) and not isinstance(prior, bool) and 0 < prior < np.inf):
             raise ParameterError(f"prior is {prior!r}; it must be a positive number, or None for 1/k on each of k successors.")
         self.weight = 1.0 / size if prior is None else np.full(n_pairs, float(prior))
         self.shape, self.time = _rate_prior(rate_prior)

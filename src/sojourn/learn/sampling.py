@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.kernels.sampled_plan import BK, NO_INDEX, Copies, Sampler, Standing, sampled_plan
+from sojourn.kernels.sampled_plan import BK, NO_INDEX, Copies, Rows, Sampler, Standing, sampled_plan
 from sojourn.kernels.sampled_walk import Notes, notes_of, walk_samples
 from sojourn.learn.counting import Belief, CountingLearner
 from sojourn.learn.learner import Begun, Episode, Plan, Walked
@@ -32,8 +32,8 @@ class SamplingLearner(CountingLearner):
         b = self.belief = belief
         self.tsde = tsde
         self.told = ("estimated_gain",) * (self.index != NO_INDEX) + ("sampled_gain",) * (samples > 0)  # in Plan.info
-        self._sampler = Sampler(self.index, samples, tsde, depth, b.pair_start, b.row_start, b.next_state, b.reward, b.running,
-                                b.weight, b.shape, b.time, b.rate_min, b.rate_max, b.count, copies_of(b, most))
+        self._sampler = Sampler(self.index, samples, tsde, depth, rows_of(b), b.shape, b.time, b.rate_min, b.rate_max, b.count,
+                                copies_of(b, most))
         for name in self.memory:
             setattr(self, name, np.array(self.knowledge.pair_start[:-1], dtype=np.int64))
 
@@ -86,6 +86,11 @@ class SamplingLearner(CountingLearner):
         return min(max(1, WORK // steps), MOST_PLANS)
 
 
+def rows_of(belief: Belief) -> Rows:
+    """Return what is possible in each pair, and paid."""
+    return Rows(*(getattr(belief, name) for name in Rows._fields))
+
+
 def copies_of(belief: Belief, most: int) -> Copies:
     """Return every pair several times over: as often as it has possible successors, at least LEAST and at most `most` times."""
     size = np.diff(belief.row_start)
@@ -95,5 +100,6 @@ def copies_of(belief: Belief, most: int) -> Copies:
     size = size[pair]
     row_start = np.concatenate([[0], np.cumsum(size)])
     entry = np.arange(row_start[-1]) + np.repeat(belief.row_start[pair] - row_start[:-1], size)
-    return Copies(pair, entry, first, first[belief.pair_start], row_start, belief.next_state[entry], belief.reward[pair],
-                  belief.running[pair], belief.weight[pair], np.ones(len(pair), dtype=np.bool_))
+    rows = Rows(first[belief.pair_start], row_start, belief.next_state[entry], belief.reward[pair], belief.running[pair],
+                belief.weight[pair])
+    return Copies(pair, entry, first, rows, np.ones(len(pair), dtype=np.bool_))
