@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inlined, kernel
 
 
 def passage_sweep_reference(row_start, next_state, probability, cost, choice_start, sign, value):
@@ -17,6 +17,17 @@ def passage_sweep_reference(row_start, next_state, probability, cost, choice_sta
     return out
 
 
+@inlined
+def look_ahead(row_start, next_state, probability, value, k, first, ahead):
+    """Fill ahead[t] with first + Σ p V[., t] of choice k."""
+    for t in range(value.shape[1]):
+        ahead[t] = first
+    for i in range(row_start[k], row_start[k + 1]):
+        p, j = probability[i], next_state[i]
+        for t in range(value.shape[1]):
+            ahead[t] += p * value[j, t]
+
+
 @kernel
 def passage_sweep(row_start, next_state, probability, cost, choice_start, sign, value, out):
     """Fill out[s, t] with the best over the choices of s of cost + Σ p V[., t]."""
@@ -24,12 +35,7 @@ def passage_sweep(row_start, next_state, probability, cost, choice_start, sign, 
     ahead = np.empty(width)
     for s in range(len(choice_start) - 1):
         for k in range(choice_start[s], choice_start[s + 1]):
-            for t in range(width):
-                ahead[t] = cost[k]
-            for i in range(row_start[k], row_start[k + 1]):
-                p, j = probability[i], next_state[i]
-                for t in range(width):
-                    ahead[t] += p * value[j, t]
+            look_ahead(row_start, next_state, probability, value, k, cost[k], ahead)
             if k == choice_start[s]:
                 for t in range(width):
                     out[s, t] = ahead[t]
@@ -55,12 +61,7 @@ def passage_excess(row_start, next_state, probability, cost, choice_start, sign,
         for t in range(width):
             least[t] = sign * np.inf
         for k in range(choice_start[s], choice_start[s + 1]):
-            for t in range(width):
-                ahead[t] = 0.0
-            for i in range(row_start[k], row_start[k + 1]):
-                p, j = probability[i], next_state[i]
-                for t in range(width):
-                    ahead[t] += p * value[j, t]
+            look_ahead(row_start, next_state, probability, value, k, 0.0, ahead)
             bound = unit * (row_start[k + 1] - row_start[k] + 3)
             for t in range(width):
                 slack = ((cost[k] + ahead[t] - value[s, t]) + bound * (cost[k] + ahead[t] + value[s, t])) / cost[k]
@@ -79,12 +80,7 @@ def passage_shortfall(row_start, next_state, probability, cost, choice_start, va
     ahead = np.empty(width)
     for s in range(len(choice_start) - 1):
         for k in range(choice_start[s], choice_start[s + 1]):
-            for t in range(width):
-                ahead[t] = 0.0
-            for i in range(row_start[k], row_start[k + 1]):
-                p, j = probability[i], next_state[i]
-                for t in range(width):
-                    ahead[t] += p * value[j, t]
+            look_ahead(row_start, next_state, probability, value, k, 0.0, ahead)
             bound = unit * (row_start[k + 1] - row_start[k] + 3)
             for t in range(width):
                 if target[t] != s:
