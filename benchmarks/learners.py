@@ -1,14 +1,12 @@
 """Regret of the learners against C(M) log N on golden, zoo and fresh random instances.
 
+    python benchmarks/learners.py                                (discrete-time RiverSwim, N = 10^4, 100 replications)
     python benchmarks/learners.py run results.jsonl --learners default,ct-psrl --instances small --replications 50
-    python benchmarks/learners.py table results.jsonl
-    python benchmarks/learners.py slope results.jsonl            (default on small instances, 10^5 to 10^7)
-    python benchmarks/learners.py riverswim                      (discrete-time RiverSwim, N = 10^4, 100 replications)
 
-`run` appends one line per (instance, learner, supports) and passes over those already there: it can be stopped and taken up again.
-Replication i has learner seed i and world seed 10^6 + i.  The fresh instances are `fresh(seed)`, seeds 7301 to 7312, first drawn on
-2026-11-16 at 02:05 UTC, after the last change to what any learner decides.  (7001 to 7016, 7101 to 7116 and 7201 to 7212, drawn
-after earlier stops that did not hold, have served for tuning since.)
+`run` appends one line per (instance, learner, supports) and passes over those already there: it can be stopped and taken up again;
+learners_table.py shows what it found.  Replication i has learner seed i and world seed 10^6 + i.  The fresh instances are
+`fresh(seed)`, seeds 7301 to 7312, first drawn on 2026-11-16 at 02:05 UTC, after the last change to what any learner decides.  (7001
+to 7016, 7101 to 7116 and 7201 to 7212, drawn after earlier stops that did not hold, have served for tuning since.)
 """
 
 from __future__ import annotations
@@ -25,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from learners_table import line, rows
 
 from sojourn.instance.difficulty import difficulty
 from sojourn.learn.catalogue import learner
@@ -137,49 +136,6 @@ def run(path: Path, instances: Iterable[str], labels: list[str], supports: list[
                         print(line(row), flush=True)
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()]
-
-
-def line(row: dict[str, Any]) -> str:
-    """Return a row as a line of a markdown table."""
-    last = np.array(row["regret"])[:, -1]
-    ratio = last / (row["constant"] * math.log(row["epochs"]))
-    known = "known" if row["supports"] else "unknown"
-    return (f"| {row['instance']} | {row['states']} | {row['learner']} | {known} | {last.mean():.0f} | {np.median(last):.0f} | "
-            f"{last.max():.0f} | {ratio.mean():.3f} | {ratio.max():.2f} | {row['decisions_per_second']:.1e} |")
-
-
-def table(path: Path) -> None:
-    """Print the table, and how many instances reach the goals."""
-    print("| instance | states | learner | supports | mean | median | max | mean / C(M) log N | max / C(M) log N | decisions/s |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
-    groups: dict[tuple[str, bool], list[np.ndarray]] = {}
-    for row in sorted(rows(path), key=lambda r: (r["learner"], not r["supports"], r["instance"])):
-        print(line(row))
-        ratio = np.array(row["regret"])[:, -1] / (row["constant"] * math.log(row["epochs"]))
-        groups.setdefault((row["learner"], row["supports"]), []).append(ratio)
-    print()
-    for (label, known), ratios in groups.items():
-        mean, worst = np.array([r.mean() for r in ratios]), np.array([r.max() for r in ratios])
-        print(f"{label}, supports {'known' if known else 'unknown'}: {len(mean)} instances, "
-              f"mean <= 0.8 on {(mean <= 0.8).mean():.0%}, <= 1.0 on {(mean <= 1).mean():.0%}, "
-              f"largest mean {mean.max():.2f}, worst run {worst.max():.2f} "
-              f"(runs above 5: {sum(int((r > 5).sum()) for r in ratios)} of {sum(map(len, ratios))})")
-
-
-def slope(path: Path) -> None:
-    """Print (R(10^7) - R(10^5)) / (C(M) log 100) from rows with epochs = 10^7."""
-    print("| instance | learner | slope / C(M) between 10^5 and 10^7 | standard error | 10^5 to 10^6 | 10^6 to 10^7 |")
-    print("|---|---|---|---|---|---|")
-    for row in rows(path):
-        if row["epochs"] == 10**7:
-            r = np.array(row["regret"]) / row["constant"] / math.log(10)
-            whole = (r[:, 2] - r[:, 0]) / 2
-            print(f"| {row['instance']} | {row['learner']} | {whole.mean():.3f} | {whole.std(ddof=1) / math.sqrt(len(r)):.3f} | "
-                  f"{(r[:, 1] - r[:, 0]).mean():.3f} | {(r[:, 2] - r[:, 1]).mean():.3f} |")
-
-
 def riverswim(replications: int = 100, epochs: int = 10_000) -> None:
     """Print the discrete-time RiverSwim table: unit holding times, rates known to be 1."""
     n = 6
@@ -215,21 +171,19 @@ def riverswim(replications: int = 100, epochs: int = 10_000) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["run", "table", "slope", "riverswim"])
+    parser.add_argument("what", nargs="?", choices=["run", "riverswim"], default="riverswim")
     parser.add_argument("path", nargs="?", type=Path, default=Path("learners.jsonl"))
     parser.add_argument("--instances", default="small")
     parser.add_argument("--learners", default="default")
     parser.add_argument("--supports", default="known,unknown")
     parser.add_argument("--epochs", type=float, default=1e6)
-    parser.add_argument("--replications", type=int, default=50)
+    parser.add_argument("--replications", type=int, help="50; riverswim: 100")
     given = parser.parse_args()
     if given.what == "run":
         run(given.path, names(given.instances), given.learners.split(","), [k == "known" for k in given.supports.split(",")],
-            int(given.epochs), given.replications)
-    elif given.what == "riverswim":
-        riverswim(given.replications if given.replications != 50 else 100)
+            int(given.epochs), given.replications or 50)
     else:
-        {"table": table, "slope": slope}[given.what](given.path)
+        riverswim(given.replications or 100)
 
 
 if __name__ == "__main__":
