@@ -45,6 +45,12 @@ def call(*words, fails=False):
     return result
 
 
+def test_a_model_without_a_lower_bound_says_why(file):
+    file.write_text(FILE.replace("three-state", "two-state"))
+    store = call("run", file, "--workers", 1).stdout.strip()
+    assert "two-state: no lower bound, because no pair is critical (C(M) = 0)" in call("summary", store).stdout
+
+
 def test_a_study_is_run_looked_at_and_exported(file, tmp_path):
     store = tmp_path / "study.sqlite"
     done = call("run", file, "--workers", 1)

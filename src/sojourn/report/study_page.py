@@ -31,6 +31,7 @@ from sojourn.study.words import (
     latex,
     markdown,
     number,
+    without_bound,
 )
 
 MAX_FILE = 200_000  # characters of a model that a page takes in
@@ -151,12 +152,7 @@ class Page:
                 else []
             ),
             "C(M) log N is the lower bound of any uniformly fast learner, valid as N grows; a single finite run may be below it.",
-            *[f"{label}: no lower bound, because {b.reason}" for label, b in s.bounds.items() if b.reason],
-            *[
-                f"{label}: C(M) = 0, no pair is critical, so a regret that stays bounded is not excluded."
-                for label, b in s.bounds.items()
-                if b.constant == 0
-            ],
+            *without_bound(s),
         ]
 
     def knew(self) -> list[tuple[str, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -118,10 +119,16 @@ def summary_text(summary: Summary) -> str:
             f"comparisons ({summary.comparisons[0].test}-test, Holm over {len(summary.comparisons)})",
             columns(COMPARISON_HEAD, comparison_rows(summary)),
         ]
-    for label, bounds in summary.bounds.items():
-        if bounds.reason:
-            parts += ["", f"{label}: no lower bound: {bounds.reason}"]
+    for sentence in without_bound(summary):
+        parts += ["", sentence]
     return "\n".join(parts)
+
+
+def without_bound(summary: Summary) -> list[str]:
+    """Return a sentence for each model whose regret has no lower bound to be set against."""
+    why = {label: b.reason or ("no pair is critical (C(M) = 0), so a regret that stays bounded is not excluded." if b.constant == 0
+                               else "") for label, b in summary.bounds.items()}
+    return [f"{label}: no lower bound, because {reason}" for label, reason in why.items() if reason]
 
 
 def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -143,14 +150,14 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table.
 
-    >>> print(markdown(("a", "b"), [("x|y", "1")]))
+    >>> print(markdown(("a", "b"), [("x|y", "<1")]))
     | a | b |
     |---|---|
-    | x\\|y | 1 |
+    | x\\|y | &lt;1 |
     """
 
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(escape(cell, quote=False).replace("|", "\\|") for cell in cells) + " |"
 
     return "\n".join([line(head), "|" + "---|" * len(head), *map(line, rows)])
 
