@@ -66,29 +66,42 @@ def upper_worth(p, value, here, rate, reward, running, gain, rate_min, rate_max,
 
 
 @kernel
-def upper_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, rate_min, rate_max,
-                 log_epoch):
-    """Return the pair with the largest U in each state, ties to the lowest action; one never tried may be worth all."""
-    n_states = len(pair_start) - 1
-    chosen = np.zeros(n_states, dtype=np.int64)
+def upper_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy, rate_min,
+                 rate_max, log_epoch, least):
+    """Return the pair with the largest U in each state, ties to the lowest action; one never tried may be worth all.
+
+    In a state seen fewer than `least` times it is the greedy one.  The greedy action's U is found first: of most others one look at
+    the divergence that would lift them as high says that they are below it.
+    """
+    chosen = greedy.copy()
     value = np.empty(len(next_state))
     tilted = np.empty(len(next_state))
     for k in range(len(next_state)):
         value[k] = bias[next_state[k]]
-    for s in range(n_states):
-        most = -np.inf
+    for s in range(len(greedy)):
+        total = 0
         for i in range(pair_start[s], pair_start[s + 1]):
-            a = row_start[i]
-            b = row_start[i + 1]
+            total += visits[i]
+        if total < least:
+            continue
+        i = greedy[s]
+        a, b = row_start[i], row_start[i + 1]
+        budget = log_epoch / visits[i] if visits[i] > 0 else np.inf
+        most = upper_worth(probability[a:b], value[a:b], bias[s], rate[i], reward[i], running[i], gain, rate_min, rate_max, budget,
+                           tilted[a:b])
+        for i in range(pair_start[s], pair_start[s + 1]):
+            if i == greedy[s]:
+                continue
+            a, b = row_start[i], row_start[i + 1]
             budget = log_epoch / visits[i] if visits[i] > 0 else np.inf
-            if most > -np.inf and budget < np.inf:
+            if budget < np.inf:
                 divergence, _ = least_divergence_row(probability[a:b], value[a:b], bias[s] + most, rate[i], reward[i], running[i],
                                                      gain, rate_min, rate_max, tilted[a:b])
                 if divergence > budget:  # U is less than the largest so far
                     continue
             upper = upper_worth(probability[a:b], value[a:b], bias[s], rate[i], reward[i], running[i], gain, rate_min, rate_max,
                                 budget, tilted[a:b])
-            if upper > most:
+            if upper > most or (upper == most and i < chosen[s]):
                 most = upper
                 chosen[s] = i
     return chosen

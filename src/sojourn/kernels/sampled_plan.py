@@ -107,8 +107,9 @@ def ask_index(sampler, epoch, visits, holding_sum, greedy):
                                    skeleton(q.pair_start, visits), greedy)
     greedy[:] = best
     if sampler.watch == BK:
+        heard = sampler.depth * np.log(epoch) ** 2 if sampler.samples > 0 else 0.0
         pair = upper_choice(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits, gain, bias,
-                            rate_min, rate_max, np.log(epoch))
+                            greedy, rate_min, rate_max, np.log(epoch), heard)
         quota = np.empty_like(visits)
         for k in range(len(visits)):
             quota[k] = max(1, int(FREEZE * visits[k]))
