@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.kernels import optimism as kernels
+from sojourn.kernels.fast_optimism import policy_rows
 
 
 def problem(seed, n_states, n_actions, supports_known=False, ties=False, density=None):
@@ -122,8 +123,8 @@ def test_the_policy_rows_carry_the_optimistic_model_of_the_step(seed, n_states, 
     order = np.arange(n_states)
     kernels.bellman_step(u, u_next, pair, rising, None, None, np.empty(n_states), order, *arrays, full(arrays, u))
     _, row_start, next_state, probability, reach, slow, fast, reward, running, _ = arrays
-    start, state, weight, slowness = kernels.policy_rows(u, pair, rising, order, row_start, next_state, probability,
-                                                         reach, slow, fast, known, full(arrays, u))
+    start, state, weight, slowness = policy_rows(u, pair, rising, order, row_start, next_state, probability, reach, slow,
+                                                 fast, known, full(arrays, u))
     for s in range(n_states):
         ratio = fast[pair[s]] if rising[s] else slow[pair[s]]
         mean = (weight[start[s] : start[s + 1]] * u[state[start[s] : start[s + 1]]]).sum()

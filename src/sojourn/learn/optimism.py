@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ToleranceError
-from sojourn.kernels import optimism as kernels
+from sojourn.kernels import fast_optimism, optimism
 from sojourn.learn.plausible import PlausibleSet
 from sojourn.model.knowledge import Knowledge
 
@@ -86,7 +86,7 @@ def fast_extended_value_iteration(plausible: PlausibleSet, knowledge: Knowledge,
     y, steps, converged = np.zeros(knowledge.n_states), 0, False
     at_once = max(1, CHUNK_ENTRIES // (len(plausible.next_state) + 4 * knowledge.n_pairs + 10 * PASSES * knowledge.n_states))
     while not converged and steps < FAST_STEPS:
-        pair, rising, done, low, high, converged = kernels.fast_extended_value_iteration(
+        pair, rising, done, low, high, converged = fast_optimism.fast_extended_value_iteration(
             u, y, tolerance, min(at_once, FAST_STEPS - steps), PASSES, *problem)
         steps += done
     if converged:
@@ -101,7 +101,7 @@ def _iterate(plausible: PlausibleSet, knowledge: Knowledge, tolerance: float, u:
     chunk = max(1, CHUNK_ENTRIES // (len(plausible.next_state) + 4 * knowledge.n_pairs))
     converged = False
     while not converged and sweeps < max_sweeps:
-        pair, rising, done, low, high, converged = kernels.extended_value_iteration(
+        pair, rising, done, low, high, converged = optimism.extended_value_iteration(
             u, tolerance, min(chunk, max_sweeps - sweeps), damping, *problem)
         sweeps += done
     found = _optimistic(plausible, knowledge, pair, rising, u, low, high, sweeps)
