@@ -165,6 +165,44 @@ def test_the_upper_index_is_the_references_and_what_it_needs_is_within_the_budge
     assert got >= here - 1e-12
 
 
+@settings(max_examples=60)
+@given(seeds, st.sampled_from(["wild", "alike", "known rate", "no drift"]))
+def test_the_upper_choice_is_the_largest_upper_index_of_all(seed, kind):
+    """Also where the worth cannot rise: successors all alike, with a known rate or nothing to win by it."""
+    rng = np.random.default_rng(seed)
+    pairs, k, states = 3, int(rng.integers(1, 5)), int(rng.integers(2, 5))
+    pair_start, row_start = np.array([0, pairs]), np.arange(pairs + 1) * k
+    count = rng.integers(0, 9, (pairs, k)) * (rng.random((pairs, 1)) < 0.8)
+    visits = count.sum(axis=1)
+    probability = ((count + 1 / k) / (visits[:, None] + 1)).ravel()
+    next_state, bias = rng.integers(states, size=pairs * k), rng.uniform(-1, 1, states) * 10.0 ** rng.integers(-6, 7)
+    size, gain = np.abs(bias).max(), 0.3 * np.abs(bias).max()
+    if kind != "wild":
+        bias[:] = bias[0]
+    bounds = (2.0, 2.0) if kind == "known rate" else (0.5, 4.0)
+    rate = np.full(pairs, 2.0) if kind == "known rate" else rng.uniform(0.5, 4.0, pairs)
+    reward, running = rng.uniform(-size, size, (2, pairs))
+    if kind == "no drift":
+        running[:] = gain
+    greedy = np.array([rng.integers(pairs)])
+    upper = np.array([bk.upper_worth_reference(probability[a:a + k], bias[next_state[a:a + k]], bias[0], rate[i], reward[i],
+                                               running[i], gain, *bounds, np.log(50) / visits[i] if visits[i] else np.inf,
+                                               divergence) for i, a in enumerate(row_start[:-1])])
+    chosen = bk.upper_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy,
+                             *bounds, np.log(50), 0)[0]
+    assert upper[chosen] >= upper.max() - 1e-8 * size
+    unheard = bk.upper_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy,
+                              *bounds, np.log(50), visits.sum() + 1)
+    assert unheard[0] == greedy[0]
+
+
+def test_the_upper_index_of_a_nearly_certain_row_looks_before_it_stops():
+    """A start within rounding of the data's worth is no answer: N = 10^6 visits, a weight of 1e-16 on the better successor."""
+    p, value, args = np.array([1.0, 1e-22]), np.array([0.0, 1.0]), (0.0, 1.0, 0.0, 0.3, 0.3, 1.0, 1.0, 1.4e-5)
+    got = bk.upper_worth(p, value, *args, np.empty(2))
+    assert got == pytest.approx(bk.upper_worth_reference(p, value, *args, divergence), rel=1e-3) and got > 1e-5
+
+
 @settings(max_examples=30)
 @given(seeds, st.floats(1e-8, 20))
 def test_the_best_row_of_a_kl_ball_is_the_references_and_lies_on_its_border(seed, x):

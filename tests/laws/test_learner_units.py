@@ -31,3 +31,12 @@ def test_time_in_another_unit_changes_no_decision(name):
     low, high = model.bounds
     scaled = model.replace(rate=model.rate * 2.0**10, running=model.running * 2.0**10, rate_bounds=(low * 2.0**10, high * 2.0**10))
     assert np.array_equal(visits(name, model), visits(name, scaled))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_constant_running_reward_changes_no_decision(name):
+    """It changes the gain by that constant and nothing else; 2^10 times the largest reward, on numbers that stay exact."""
+    model = make("maintenance")
+    model = model.replace(reward=np.round(model.reward * 2**20) / 2**20, running=np.round(model.running * 2**20) / 2**20)
+    level = 2.0**10 * np.ceil(np.abs(model.running).max() + np.abs(model.reward).max())
+    assert np.array_equal(visits(name, model), visits(name, model.replace(running=model.running + level)))

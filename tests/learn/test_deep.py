@@ -68,7 +68,22 @@ def test_the_index_is_content_with_an_action_tried_enough():
 
 
 @pytest.mark.parametrize(("name", "value"), [("draws", -1), ("draws", 2.5), ("draws", True), ("depth", -0.1), ("depth", np.inf),
-                                              ("prior", True), ("prior", 0), ("prior", np.nan)])
+                                              ("prior", True), ("prior", 0), ("prior", np.nan), ("prior", 10**400),
+                                              ("depth", 10**400)])
 def test_bad_parameters_are_named(name, value):
     with pytest.raises(ParameterError, match=f"{name} is"):
         learner("default", make("three-state").knowledge(), **{name: value})
+
+
+def test_numbers_of_numpy_are_numbers():
+    made = learner("default", make("three-state").knowledge(), prior=np.float32(0.5), draws=np.int64(3), depth=np.int64(2))
+    assert (made.belief.weight == 0.5).all() and made.draws == 3 and made.depth == 2.0
+
+
+@pytest.mark.parametrize(("name", "given", "words"), [
+    ("fixed", {"policy": 0}, "the policy is 0"), ("ct-psrl", {"episodes": np.array([1, 2])}, "episodes is"),
+    ("ct-kl-ucrl", {"radius_scale": 110}, "radius_scale is 110"), ("ct-kl-ucrl", {"horizon": 10**400}, "horizon is"),
+    (["default"], {}, "learner")])
+def test_what_is_no_parameter_is_named_too(name, given, words):
+    with pytest.raises(ParameterError, match=words):
+        learner(name, make("three-state").knowledge(), **given)

@@ -46,29 +46,30 @@ def upper_worth(p, value, here, rate, reward, running, gain, rate_min, rate_max,
     low, high, deviation = worth_range(p, value, here, rate, reward, running, gain, rate_min, rate_max)
     if budget == np.inf:
         return high
+    if not low < high:  # it cannot be worth more: a known rate, or nothing to win by it, and successors all alike
+        return low
     target, close = np.sqrt(budget), CLOSE * (high - low)
-    last, last_root = low, 0.0
-    worth = low + np.sqrt(2.0) * target * deviation  # as if the law were normal
+    last, last_root, worth = low, 0.0, low
+    following = low + np.sqrt(2.0) * target * deviation  # as if the law were normal
     for _ in range(STEPS):
-        if not (low < worth and worth < high):
-            worth = 0.5 * (low + high)
-        if abs(worth - last) <= close:
-            break
+        worth = following if low < following and following < high else 0.5 * (low + high)
         divergence, _ = least_divergence_row(p, value, here + worth, rate, reward, running, gain, rate_min, rate_max, tilted)
         root = np.sqrt(divergence)
         if root <= target:
             low = worth
         else:
             high = worth
-        secant = worth + (target - root) * (worth - last) / (root - last_root)
-        last, last_root, worth = worth, root, secant
+        following = worth + (target - root) * (worth - last) / (root - last_root)
+        if abs(following - worth) <= close or high - low <= close:
+            break
+        last, last_root = worth, root
     return worth
 
 
 @kernel
 def upper_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy, rate_min,
                  rate_max, log_epoch, least):
-    """Return the pair with the largest U in each state, ties to the lowest action; one never tried may be worth all.
+    """Return the pair with the largest U in each state; one never tried may be worth all.  Of pairs alike the greedy one stays.
 
     In a state seen fewer than `least` times it is the greedy one.  The greedy action's U is found first: of most others one look at
     the divergence that would lift them as high says that they are below it.
@@ -101,7 +102,7 @@ def upper_choice(pair_start, row_start, next_state, probability, reward, running
                     continue
             upper = upper_worth(probability[a:b], value[a:b], bias[s], rate[i], reward[i], running[i], gain, rate_min, rate_max,
                                 budget, tilted[a:b])
-            if upper > most or (upper == most and i < chosen[s]):
+            if upper > most:
                 most = upper
                 chosen[s] = i
     return chosen

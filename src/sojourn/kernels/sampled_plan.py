@@ -185,7 +185,8 @@ def _ask_index_reference(sampler, epoch, visits, holding_sum, greedy, best, dive
             budget = np.log(epoch) / visits[i] if visits[i] > 0 else np.inf
             upper[i] = upper_worth_reference(probability[a:b], bias[q.next_state[a:b]], bias[state[i]], rate[i], q.reward[i],
                                              q.running[i], gain, rate_min, rate_max, budget, divergence_of)
-        pair = np.array([a + np.argmax(upper[a:b]) for a, b in zip(q.pair_start[:-1], q.pair_start[1:])])
+        pair = np.array([g if upper[g] == upper[a:b].max() else a + np.argmax(upper[a:b])
+                         for g, a, b in zip(greedy, q.pair_start[:-1], q.pair_start[1:])])
         return pair, np.maximum(1, (FREEZE * visits).astype(np.int64)), pair != greedy, gain
     pair, quota, divergence = index_choice_reference(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running,
                                                      rate, visits, gain, bias, greedy, rate_min, rate_max, divergence_of)

@@ -23,10 +23,14 @@ class Entry:
 
 
 _ENTRIES = [
+    Entry("default", "sojourn.learn.ct_imed:CTIMED",
+          "ct-imed with its standard setting: low regret, robust in the tail, nothing to tune",
+          "rewards, rate bounds; supports if told", "nothing in continuous time; measured in docs/learners.md",
+          "decisions: the default learner"),
     Entry("ct-ucrl", "sojourn.learn.ct_ucrl:CTUCRL", "optimism over L1 and truncated-mean confidence sets, as printed",
-          "rewards, rate bounds", "regret O(log N) with delta = 1/N (thm:UCRL)", "Gao and Zhou, alg: CTUCRL"),
+          "rewards, rate bounds; supports if told", "regret O(log N) with delta = 1/N (thm:UCRL)", "Gao and Zhou, alg: CTUCRL"),
     Entry("ct-ucrl-doubling", "sojourn.learn.doubling:DoublingCTUCRL", "CT-UCRL restarted at 2^(2^i) epochs, any horizon",
-          "rewards, rate bounds", "regret O(log N) for every N (thm:UCRL2)", "Gao and Zhou, thm:UCRL2"),
+          "rewards, rate bounds; supports if told", "regret O(log N) for every N (thm:UCRL2)", "Gao and Zhou, thm:UCRL2"),
     Entry("ct-ucrl-unknown-rates", "sojourn.learn.unknown_bounds:UnknownRatesCTUCRL",
           "uniform exploration, then CT-UCRL with rate bounds read off the estimates", "rewards",
           "nothing", "Gao and Zhou, remark after alg: CTUCRL"),
@@ -53,17 +57,13 @@ _ENTRIES = [
           "the admissible pairs", "linear regret unless all policies are optimal", "by definition"),
     Entry("fixed", "sojourn.learn.fixed:Fixed", "one given policy for ever; a yardstick", "the admissible pairs",
           "regret (gain gap) x time", "by definition"),
-    Entry("default", "sojourn.learn.ct_imed:CTIMED",
-          "ct-imed with its standard setting: low regret, robust in the tail, nothing to tune",
-          "rewards, rate bounds; supports if told", "nothing in continuous time; measured in docs/learners.md",
-          "decisions: the default learner"),
 ]
 LEARNERS: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
 
 def learner_class(name: str) -> type:
     """Return the class of the learner called `name`."""
-    if name not in LEARNERS:
+    if not isinstance(name, str) or name not in LEARNERS:
         raise ParameterError(unknown_name("learner", name, LEARNERS))
     module, _, attribute = LEARNERS[name].home.partition(":")
     found: type = getattr(import_module(module), attribute)

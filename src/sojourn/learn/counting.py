@@ -11,6 +11,7 @@ from sojourn.kernels.planning import best_policy
 from sojourn.kernels.posterior import posterior_mean, successor_counts
 from sojourn.learn.counts import Counts, pairs_of
 from sojourn.learn.learner import Episode, History
+from sojourn.learn.parameters import positive
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
 
@@ -83,9 +84,8 @@ class Belief:
             self.row_start = np.arange(n_pairs + 1, dtype=np.int64) * n_states
             self.next_state = np.tile(np.arange(n_states, dtype=np.int64), n_pairs)
         size = np.diff(self.row_start)
-        if prior is not None and not (isinstance(prior, (int, float)) and not isinstance(prior, bool) and 0 < prior < np.inf):
-            raise ParameterError(f"prior is {prior!r}; it must be a positive number, or None for 1/k on each of k successors.")
-        self.weight = 1.0 / size if prior is None else np.full(n_pairs, float(prior))
+        self.weight = (1.0 / size if prior is None
+                       else np.full(n_pairs, positive("prior", prior, ", or None for 1/k on each of k successors")))
         self.shape, self.time = _rate_prior(rate_prior)
         self.count = np.zeros(len(self.next_state), dtype=np.int64)
         self.visits = np.zeros(n_pairs, dtype=np.int64)

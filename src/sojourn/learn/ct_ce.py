@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sojourn.errors import ParameterError
 from sojourn.learn.counting import Belief, CountingLearner
 from sojourn.learn.learner import Plan
+from sojourn.learn.parameters import positive
 from sojourn.model.knowledge import Knowledge
 
 
@@ -23,9 +23,7 @@ class CTCE(CountingLearner):
 
     def __init__(self, knowledge: Knowledge, exploration: float = 10.0, prior: float | None = None, seed: int = 0):
         super().__init__(knowledge, seed)
-        if not (isinstance(exploration, (int, float)) and not isinstance(exploration, bool) and 0 < exploration < np.inf):
-            raise ParameterError(f"exploration is {exploration!r}; it must be a positive number.")
-        self.exploration = float(exploration)
+        self.exploration = positive("exploration", exploration)
         self.belief = Belief(knowledge, prior)
         self.policy_pair = np.array(knowledge.pair_start[:-1], dtype=np.int64)
 

@@ -18,14 +18,16 @@ from math import sqrt
 
 import numpy as np
 
-from sojourn.errors import ToleranceError
+from sojourn.errors import ParameterError, ToleranceError
 from sojourn.kernels.kl_optimism import kl_optimism, kl_sets
 from sojourn.learn.counting import Belief, CountingLearner
-from sojourn.learn.ct_ucrl import confidence, positive
+from sojourn.learn.ct_ucrl import confidence
 from sojourn.learn.learner import Plan
+from sojourn.learn.parameters import positive
 from sojourn.model.knowledge import Knowledge
 
 MAX_STEPS = 20_000
+SMALLEST = 1e-300
 DELTA = 0.01  # the sets hold at all times, so one value serves every horizon
 
 
@@ -33,8 +35,8 @@ class CTKLUCRL(CountingLearner):
     """Plans on the best model within KL balls and exponential-KL intervals; replans when a count doubles.   Paper: alg: CTUCRL
 
     Give `delta` in (0, 1], 0.01 unless told, or `horizon` = N epochs, which means delta = 1/N.  `radius_scale` multiplies
-    log(2P/delta) in both bounds; below 1 there is no guarantee left.  Planning stops at span(Tu - u) < w/sqrt(t),
-    w the largest reward per uniformised step (eq:stop has w = 1, for rewards of order 1).
+    log(2P/delta) in both bounds; below 1 there is no guarantee left.  Planning stops at span(Tu - u) < w/sqrt(t), w the spread of
+    the rewards per uniformised step (eq:stop has w = 1, for rewards in [0, 1]): a constant running reward changes no decision.
     """
 
     memory = ("values", "row_radius", "rate_low", "rate_high", "planned_visits", "planned_count")
@@ -46,17 +48,20 @@ class CTKLUCRL(CountingLearner):
         self.radius_scale = positive("radius_scale", radius_scale)
         self.belief = Belief(knowledge)
         self.values = np.zeros(knowledge.n_states)
-        steps = [np.abs(knowledge.reward * rate + knowledge.running).max() for rate in (knowledge.rate_min, knowledge.rate_max)]
-        self.scale = max(steps) / knowledge.rate_max or 1.0
+        step = np.outer((knowledge.rate_min, knowledge.rate_max), knowledge.reward) + knowledge.running
+        self.scale = float(np.ptp(step)) / knowledge.rate_max or 1.0
+        self.level = (self.delta / (2 * knowledge.n_pairs)) ** self.radius_scale  # of each single set
+        if self.level < SMALLEST:
+            raise ParameterError(f"radius_scale is {self.radius_scale:g} with delta = {self.delta:g}; (delta/2P)^radius_scale must "
+                                 f"be at least {SMALLEST:g}. Take a smaller radius_scale.")
         self.sets()
 
     def sets(self) -> int:
         """Take the confidence sets from the counts: KL radii of rows, intervals of rates; return how many intervals are empty."""
-        known, counts = self.knowledge, self.counts
+        counts = self.counts
         self.belief.update(counts)
-        level = (self.delta / (2 * known.n_pairs)) ** self.radius_scale
         self.row_radius, self.rate_low, self.rate_high, empty = kl_sets(
-            self.belief.row_start, self.belief.count, counts.visits, counts.holding_sum, level, self.belief.rate_min,
+            self.belief.row_start, self.belief.count, counts.visits, counts.holding_sum, self.level, self.belief.rate_min,
             self.belief.rate_max)
         self.planned_visits, self.planned_count = counts.visits.copy(), self.belief.count.copy()
         return int(empty)

@@ -6,10 +6,8 @@ when it is one epoch longer than the last).  In continuous time the rates have G
 
 from __future__ import annotations
 
-import numpy as np
-
-from sojourn.errors import ParameterError
 from sojourn.learn.counting import Belief
+from sojourn.learn.parameters import one_of, whole
 from sojourn.learn.sampling import SamplingLearner
 from sojourn.model.knowledge import Knowledge
 
@@ -29,10 +27,6 @@ class CTPSRL(SamplingLearner):
     def __init__(self, knowledge: Knowledge, episodes: str = "tsde", prior: float | None = None,
                  rate_prior: tuple[float, float] = (0.0, 0.0), samples: int = 1, seed: int = 0):
         super().__init__(knowledge, seed)
-        if episodes not in ("tsde", "doubling"):
-            raise ParameterError(f"episodes is {episodes!r}; it must be 'tsde' or 'doubling'.")
-        if not isinstance(samples, (int, np.integer)) or isinstance(samples, bool) or samples < 1:
-            raise ParameterError(f"samples is {samples!r}; it must be a whole number, at least 1.")
-        self.episodes = episodes
-        self.samples = int(samples)
+        self.episodes = one_of("episodes", episodes, ("tsde", "doubling"))
+        self.samples = whole("samples", samples, 1)
         self.sample_from(Belief(knowledge, prior, rate_prior), self.samples, tsde=episodes == "tsde")

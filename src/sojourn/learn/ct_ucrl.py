@@ -12,6 +12,7 @@ from sojourn.errors import ParameterError, RewardScaleWarning
 from sojourn.learn.counts import Counts
 from sojourn.learn.learner import Episode, History, Plan
 from sojourn.learn.optimism import Optimistic, extended_value_iteration, fast_extended_value_iteration
+from sojourn.learn.parameters import number, one_of, positive
 from sojourn.learn.plausible import PlausibleSet, plausible_set
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
@@ -135,28 +136,12 @@ def confidence(delta: float | None, horizon: float | None) -> float:
         raise ParameterError(f"delta is {delta} and horizon is {horizon}; give exactly one: delta in (0, 1], or horizon = the "
                              "number N of epochs, which means delta = 1/N.")
     if horizon is not None:
-        if not (number(horizon) and isfinite(horizon) and horizon >= 1):
+        if not (number(horizon) and horizon >= 1):
             raise ParameterError(f"horizon is {horizon!r}; it must be a number of epochs, at least 1.")
         return 1 / float(horizon)
     if not (number(delta) and 0 < delta <= 1):  # type: ignore[operator]
         raise ParameterError(f"delta is {delta!r}; it must be in (0, 1].")
     return float(delta)  # type: ignore[arg-type]
-
-
-def number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
-def positive(name: str, value: float) -> float:
-    if not (number(value) and isfinite(value) and value > 0):
-        raise ParameterError(f"{name} is {value!r}; it must be a finite number above 0.")
-    return float(value)
-
-
-def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise ParameterError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, allowed))}.")
-    return value
 
 
 def reward_width(reward_range: tuple[float, float] | None) -> float:

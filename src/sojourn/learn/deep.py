@@ -10,10 +10,8 @@ Source of the several draws per row: Agrawal and Jia 2017.  (Best of several who
 
 from __future__ import annotations
 
-import numpy as np
-
-from sojourn.errors import ParameterError
 from sojourn.learn.counting import Belief
+from sojourn.learn.parameters import at_least_zero, whole
 from sojourn.learn.sampling import SamplingLearner
 from sojourn.model.knowledge import Knowledge
 
@@ -29,9 +27,6 @@ class DeepLearner(SamplingLearner):
 
     def __init__(self, knowledge: Knowledge, prior: float | None = None, draws: int = 8, depth: float = 1.0, seed: int = 0):
         super().__init__(knowledge, seed)
-        if not isinstance(draws, (int, np.integer)) or isinstance(draws, bool) or draws < 0:
-            raise ParameterError(f"draws is {draws!r}; it must be a whole number, at least 0 (0: the index alone, which may lock).")
-        if not (isinstance(depth, (int, float)) and not isinstance(depth, bool) and 0 <= depth < np.inf):
-            raise ParameterError(f"depth is {depth!r}; it must be a finite number, at least 0 (0: every state is well known).")
-        self.draws, self.depth = int(draws), float(depth)
+        self.draws = whole("draws", draws, 0, " (0: the index alone, which may lock)")
+        self.depth = at_least_zero("depth", depth, " (0: every state is well known)")
         self.sample_from(Belief(knowledge, prior), min(1, self.draws), self.draws, self.draws > 0, self.depth)

@@ -39,7 +39,10 @@ def policy_of(knowledge: Knowledge, policy: Any) -> np.ndarray:
             raise ParameterError(f"the policy says nothing about state {absent[0]!r}; it must name an action for each of "
                                  f"{knowledge.n_states} states.")
         policy = [policy.get(s, policy.get(i)) for i, s in enumerate(knowledge.states)]
-    rows = list(policy)
+    try:
+        rows = list(policy)
+    except TypeError:
+        raise ParameterError(f"the policy is {policy!r}; it must be an action per state or a table of probabilities.") from None
     if rows and all(isinstance(a, (str, int, np.integer)) and not isinstance(a, bool) for a in rows):
         unknown = [a for a in rows if isinstance(a, str) and a not in knowledge.actions]
         if unknown:

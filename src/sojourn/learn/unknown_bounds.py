@@ -13,8 +13,9 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.learn.counts import Counts
-from sojourn.learn.ct_ucrl import CTUCRL, checked_knowledge, number
+from sojourn.learn.ct_ucrl import CTUCRL, checked_knowledge
 from sojourn.learn.learner import Episode, History, Plan
+from sojourn.learn.parameters import number
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
 
@@ -36,7 +37,7 @@ class UnknownRatesCTUCRL:
         self.exploration = 50 * knowledge.n_pairs if exploration is None else exploration
         if not (isinstance(self.exploration, (int, np.integer)) and self.exploration >= 1):
             raise ParameterError(f"exploration is {exploration!r}; it must be a whole number of epochs, at least 1.")
-        if not (number(margin) and np.isfinite(margin) and margin >= 1):
+        if not (number(margin) and margin >= 1):
             raise ParameterError(f"margin is {margin!r}; it must be a finite factor of at least 1.")
         self.margin = float(margin)
         self.inner = CTUCRL(knowledge, delta, horizon, radius_scale, reward_range, stop, planning, unknown_rewards)

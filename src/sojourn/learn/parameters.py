@@ -1,0 +1,48 @@
+"""Checks of what learners are given: the value, the rule, the remedy."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ParameterError
+
+
+def number(value: Any) -> bool:
+    """Return whether `value` is a finite number, Python's or NumPy's."""
+    if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
+        return False
+    try:
+        return isfinite(value)
+    except OverflowError:  # an integer beyond every float
+        return False
+
+
+def positive(name: str, value: Any, remedy: str = "") -> float:
+    """Return `value` as a float above 0."""
+    if not (number(value) and value > 0):
+        raise ParameterError(f"{name} is {value!r}; it must be a finite number above 0{remedy}.")
+    return float(value)
+
+
+def at_least_zero(name: str, value: Any, remedy: str = "") -> float:
+    """Return `value` as a float, 0 or above."""
+    if not (number(value) and value >= 0):
+        raise ParameterError(f"{name} is {value!r}; it must be a finite number, at least 0{remedy}.")
+    return float(value)
+
+
+def whole(name: str, value: Any, least: int, remedy: str = "") -> int:
+    """Return `value` as an int, `least` or above."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise ParameterError(f"{name} is {value!r}; it must be a whole number, at least {least}{remedy}.")
+    return int(value)
+
+
+def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """Return `value`, which must be one of some words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ParameterError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, allowed))}.")
+    return value
