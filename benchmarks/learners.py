@@ -25,12 +25,13 @@ from typing import Any
 import numpy as np
 from learners_table import line, rows
 
+from sojourn.cli.common import read_model
 from sojourn.instance.difficulty import difficulty
 from sojourn.learn.catalogue import learner
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.simulate import simulate
 from sojourn.solving.solve import solve
-from sojourn.zoo.catalogue import families, make
+from sojourn.zoo.catalogue import families
 
 GOLDEN = Path(__file__).parent.parent / "tests" / "data" / "golden"
 GOLDEN_NAMES = ("boundary_cases", "ties", "machine_maintenance")  # three_state and miller_n3_m3 are in the zoo
@@ -72,24 +73,21 @@ def fresh(seed: int) -> CTMDP:
 
 
 def instance(name: str) -> CTMDP:
-    """Return the instance called `name`: golden:NAME, fresh-SEED, or a zoo family with its defaults."""
+    """Return the instance called `name`: golden:NAME, fresh-SEED, or a zoo family as on the command line."""
     if name.startswith("golden:"):
         return golden(name.partition(":")[2])
     if name.startswith("fresh-"):
         return fresh(int(name.partition("-")[2]))
-    return make(name)
+    return read_model(name)
 
 
-def names(which: str) -> list[str]:
-    """Return the instances of `which`: fresh, golden, zoo, all, small (at most 20 states), or names separated by commas."""
+def names(which: list[str]) -> list[str]:
+    """Return the instances of `which`: fresh, golden, zoo, all, small (at most 20 states), or names."""
     groups = {"fresh": [f"fresh-{seed}" for seed in FRESH], "golden": [f"golden:{name}" for name in GOLDEN_NAMES],
               "zoo": families()}
-    if which in groups:
-        return groups[which]
-    every = [*groups["golden"], *groups["fresh"], *groups["zoo"]]
-    if which in ("all", "small"):
-        return [name for name in every if which == "all" or instance(name).n_states <= LARGE]
-    return which.split(",")
+    groups["all"] = [*groups["golden"], *groups["fresh"], *groups["zoo"]]
+    groups["small"] = [name for name in groups["all"] if "small" in which and instance(name).n_states <= LARGE]
+    return [name for word in which for name in groups.get(word, [word])]
 
 
 def regrets(task: tuple[str, str, bool, int, int, int]) -> tuple[list[list[float]], float]:
@@ -173,11 +171,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=["run", "riverswim"], default="riverswim")
     parser.add_argument("path", nargs="?", type=Path, default=Path("learners.jsonl"))
-    parser.add_argument("--instances", default="small")
+    parser.add_argument("--instances", nargs="+", default=["small"])
     parser.add_argument("--learners", default="default")
     parser.add_argument("--supports", default="known,unknown")
     parser.add_argument("--epochs", type=float, default=1e6)
-    parser.add_argument("--replications", type=int, help="50; riverswim: 100")
+    parser.add_argument("--replications", type=int, help="50; riverswim: 100; at least 2")
     given = parser.parse_args()
     if given.what == "run":
         run(given.path, names(given.instances), given.learners.split(","), [k == "known" for k in given.supports.split(",")],

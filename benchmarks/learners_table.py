@@ -128,8 +128,12 @@ def main() -> None:
     parser.add_argument("path", nargs="?", type=Path, default=HERE / "learners.jsonl")
     parser.add_argument("--all", action="store_true", help="every row")
     parser.add_argument("--slope", action="store_true", help="the slope between 10^5 and 10^7")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the ratios")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the ratios; FILE ends in .png, .svg or .pdf")
     given = parser.parse_args()
+    if given.plot and given.plot.suffix not in (".png", ".svg", ".pdf"):
+        parser.error(f"--plot {given.plot} has no ending that says what to draw; end it in .png, .svg or .pdf")
+    if not given.path.is_file():
+        parser.error(f"{given.path} is no file; benchmarks/learners.py run FILE makes one")
     found = rows(given.path)
     if given.plot:
         plot(found, given.plot)
