@@ -140,13 +140,14 @@ def in_words(run: Any, label: str) -> list[str]:
     last = points[-1]
     step = max(1, -(-len(points) // ROWS))
     shown = points[::-step][::-1]
+    gained = f"{last.reward / last.time:.9g}" if last.time else "nothing yet"
     table = columns(("decisions", "time", "reward", "regret", "adjusted", "pseudo-regret"),
                     [(f"{p.epochs:,}", f"{p.time:.6g}", f"{p.reward:.6g}", f"{p.regret:.6g}", f"{p.adjusted_regret:.6g}",
                       f"{p.pseudo_regret:.6g}") for p in shown], right=range(6))
     return [
         repr(run.model)[1:-1],
         f"learner        {label} ({type(run.learner).__name__}), {run.episodes.total:,} episodes",
-        f"optimal gain   {run.gain:.9g} per unit of time; gained {last.reward / last.time if last.time else float('nan'):.9g}",
+        f"optimal gain   {run.gain:.9g} per unit of time; gained {gained}",
         f"regret         {last.regret:.6g} after {last.epochs:,} decisions (completed {last.completed_regret:.6g}, "
         f"adjusted {last.adjusted_regret:.6g}, pseudo {last.pseudo_regret:.6g})",
         *against_bounds(run, last.epochs, last.pseudo_regret),
@@ -169,4 +170,6 @@ def against_bounds(run: Any, epochs: int, pseudo_regret: float) -> list[str]:
         return []
     if bound <= 0:
         return ["lower bound    C(M) = 0: no pair is critical, so it says nothing"]
-    return [f"lower bound    {bound:.6g} = C(M) log N, to first order; the pseudo-regret is {pseudo_regret / bound:.3g} times that"]
+    told = "" if known.supports_known else " (of learners told the supports: --supports)"
+    return [f"lower bound    {bound:.6g} = C(M) log N, to first order{told}; "
+            f"the pseudo-regret is {pseudo_regret / bound:.3g} times that"]
