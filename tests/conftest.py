@@ -1,6 +1,7 @@
-"""What all tests share: the exact reference data of `tests/data/golden` and the hypothesis profile."""
+"""What all tests share: the exact reference data of `tests/data/golden`, the hypothesis profile, Ctrl-C."""
 
 import json
+import signal
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +21,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("sojourn")
+
+# A shell starts a background job with Ctrl-C ignored, and children inherit that: the tests that press it would wait in vain.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def read_golden(name: str) -> Any:
