@@ -5,8 +5,9 @@
 
 `run` appends one line per (instance, learner, supports) and passes over those already there: it can be stopped and taken up again;
 learners_table.py shows what it found.  Replication i has learner seed i and world seed 10^6 + i.  The fresh instances are
-`fresh(seed)`, seeds 7301 to 7312, first drawn on 2026-11-16 at 02:05 UTC, when tuning had stopped; since then a bug of CT-KL-UCRL was
-mended and its rows run anew.  (7001 to 7016, 7101 to 7116 and 7201 to 7212, drawn after earlier stops that did not hold, have served for tuning since.)
+`fresh(seed)`, seeds 7301 to 7312, first drawn on 2026-11-16 at 02:05 UTC, when tuning had stopped; since then a bug of CT-KL-UCRL
+was mended and its rows run anew.  (7001 to 7016, 7101 to 7116 and 7201 to 7212, drawn after earlier stops that did not hold, have
+served for tuning since.)
 """
 
 from __future__ import annotations
