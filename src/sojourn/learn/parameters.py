@@ -1,4 +1,4 @@
-"""Checks of what learners are given: the value, the rule, the remedy."""
+"""Checks of what learners are given; a `note` ends the sentence that refuses it."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ def number(value: Any) -> bool:
         return False
 
 
-def positive(name: str, value: Any, remedy: str = "") -> float:
+def positive(name: str, value: Any, note: str = "") -> float:
     """Return `value` as a float above 0."""
     if not (number(value) and value > 0):
-        raise ParameterError(f"{name} is {value!r}; it must be a finite number above 0{remedy}.")
+        raise ParameterError(f"{name} is {value!r}; it must be a finite number above 0{note}.")
     return float(value)
 
 
-def at_least_zero(name: str, value: Any, remedy: str = "") -> float:
+def at_least_zero(name: str, value: Any, note: str = "") -> float:
     """Return `value` as a float, 0 or above."""
     if not (number(value) and value >= 0):
-        raise ParameterError(f"{name} is {value!r}; it must be a finite number, at least 0{remedy}.")
+        raise ParameterError(f"{name} is {value!r}; it must be a finite number, at least 0{note}.")
     return float(value)
 
 
-def whole(name: str, value: Any, least: int, remedy: str = "") -> int:
+def whole(name: str, value: Any, least: int, note: str = "") -> int:
     """Return `value` as an int, `least` or above."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise ParameterError(f"{name} is {value!r}; it must be a whole number, at least {least}{remedy}.")
+        raise ParameterError(f"{name} is {value!r}; it must be a whole number, at least {least}{note}.")
     return int(value)
 
 
