@@ -165,6 +165,15 @@ def layout(matrix: Any, reference: int, most_work: float = MOST_WORK) -> Layout:
     return Layout(order, begin, *kernels.fronts(*pattern, parent, count, begin), columns, work)
 
 
+def is_narrow(matrix: Any) -> bool:
+    """Return whether the states stand in a line, more or less: then taking them out is cheap."""
+    from sojourn.kernels import elimination as kernels
+
+    columns = kernels.transposed(matrix.indptr, matrix.indices, matrix.data)
+    pattern = kernels.neighbours(matrix.indptr, matrix.indices, *columns[:2])
+    return bool(kernels.by_distance(*pattern, 0)[1] <= NARROW)
+
+
 class SparseElimination(Elimination):
     """Compiled, in an order that keeps the factors sparse."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_number
 from sojourn.solving.certificate import gain_bounds
 from sojourn.solving.chain import chain_of, require_scale
-from sojourn.solving.elimination import TooLarge, layout
+from sojourn.solving.elimination import TooLarge, is_narrow
 from sojourn.solving.evaluate import met
 from sojourn.solving.optimality import advantages, best_pairs, noise, tied_pairs
 from sojourn.solving.policy_iteration import improve_until_optimal
@@ -24,7 +23,6 @@ from sojourn.solving.value import PolicyValue
 
 METHODS = ("policy-iteration", "value-iteration", "linear-programming")
 DIRECT = 1000  # states up to which policy iteration goes first without asking
-EASY = 3e8  # multiplications of one elimination, below which policy iteration goes first
 Answer = tuple[np.ndarray, float, np.ndarray, int, PolicyValue | None]  # pair per state, gain, bias, iterations, value if evaluated
 
 
@@ -49,7 +47,7 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Soluti
     require_scale(model)
     if method != "auto":
         return _proved(model, method, tolerance)
-    first, second = ("policy-iteration", "value-iteration") if _factors_stay_sparse(model) else ("value-iteration", "policy-iteration")
+    first, second = ("policy-iteration", "value-iteration") if _policies_are_cheap(model) else ("value-iteration", "policy-iteration")
     try:
         return _proved(model, first, tolerance)
     except ToleranceError as trouble:
@@ -61,16 +59,12 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Soluti
             raise _narrower(trouble, other) from None
 
 
-def _factors_stay_sparse(model: CTMDP) -> bool:
-    """Return whether evaluating a policy by elimination is cheap."""
+def _policies_are_cheap(model: CTMDP) -> bool:
+    """Return whether policy iteration should go first: small models, and lines, whose sweeps converge slowly."""
     if model.n_states <= DIRECT:
         return True
-    if len(model.next_state) > 20 * model.n_states and model.n_states > 20 * DIRECT:
-        return False
-    with suppress(TooLarge):
-        layout(chain_of(model, best_pairs(model, model.expected_reward * model.rate + model.running)).matrix, 0, EASY)
-        return True
-    return False
+    pairs = best_pairs(model, model.expected_reward * model.rate + model.running)
+    return is_narrow(model.matrix[pairs])
 
 
 def _narrower(one: ToleranceError, other: ToleranceError) -> ToleranceError:
