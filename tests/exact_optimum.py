@@ -1,0 +1,149 @@
+"""Exact optima: gains of every state, the gain gap, the diameter; for long walks, exact bounds closer than 1e-30."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+from exact import ExactModel, Row, class_gain, eliminate, passage, policy_values, recurrent_classes
+
+
+def optimal_gains(exact: ExactModel) -> list[Fraction]:
+    """The exact optimal gain of every state, by Howard's policy iteration for models with any structure."""
+    pairs = exact.pair_start[:-1]
+    while True:
+        gain, bias = policy_values(exact.choice(pairs))
+        better = []
+        for s, own in enumerate(pairs):
+            options = range(exact.pair_start[s], exact.pair_start[s + 1])
+            drift = {k: _drift(exact.rows[k], s, gain) for k in options}
+            top = max(drift.values())
+            if drift[own] < top:
+                better.append(max(options, key=drift.__getitem__))
+                continue
+            value = {k: _value(exact.rows[k], s, gain, bias) for k in options if drift[k] == top}
+            better.append(own if value[own] == max(value.values()) else max(value, key=value.__getitem__))
+        if better == pairs:
+            return [g * exact.unit for g in gain]
+        pairs = better
+
+
+def _drift(row: Row, s: int, x: list[Fraction]) -> Fraction:
+    """Σ q (x(j) - x(s)) per unit of time."""
+    return sum((q * (x[j] - x[s]) for j, q in row[2].items()), Fraction(0)) / row[1]
+
+
+def _value(row: Row, s: int, gain: list[Fraction], bias: list[Fraction]) -> Fraction:
+    return Fraction(row[0], row[1]) - gain[s] + _drift(row, s, bias)
+
+
+def optimum_bounds(exact: ExactModel, pairs: list[int], bits: int = 512) -> tuple[Fraction, Fraction]:
+    """Exact bounds on the optimal gain, for models in which every policy met has one recurrent class.
+
+    Below: the exact gain of a policy, improved from `pairs`.  Above: the largest drift of any pair for a bias in fixed-point
+    integers, which is a bound whatever the bias; more bits are taken until the two are closer than 2^-100 of the incomes.
+    """
+    pairs = [int(k) for k in pairs]
+    size = max(Fraction(abs(r), t) for r, t, _ in exact.rows) * exact.unit
+    while True:
+        rows = exact.choice(pairs)
+        (states,) = recurrent_classes(rows)
+        low = class_gain(rows, states, exact.unit)
+        bias = _rounded_bias(rows, states[len(states) // 2], low / exact.unit, bits)
+        value = [(row[0] << bits) + sum(q * (bias[j] - bias[s]) for j, q in row[2].items())
+                 for row, s in zip(exact.rows, exact.pair_state)]
+        high = max(Fraction(v, row[1] << bits) for v, row in zip(value, exact.rows)) * exact.unit
+        if high - low <= size / 2**100:
+            return low, high
+        better = []
+        for s, own in enumerate(pairs):
+            options = range(exact.pair_start[s], exact.pair_start[s + 1])
+            best = max(options, key=lambda k: Fraction(value[k], exact.rows[k][1]))
+            ahead = Fraction(value[best], exact.rows[best][1]) - Fraction(value[own], exact.rows[own][1])
+            better.append(best if ahead * exact.unit > (size * 2**bits) / 2**110 else own)
+        if better == pairs:
+            bits *= 2
+            if bits > 2**17:
+                raise ArithmeticError("no exact bounds with 2^17 bits")
+        pairs = better
+
+
+def _rounded_bias(rows: list[Row], reference: int, gain: Fraction, bits: int) -> list[int]:
+    """The bias times 2^bits, rounded to integers."""
+    removed, _ = eliminate(dict(enumerate(rows)), {reference})
+    price = (gain.numerator << 2 * bits) // gain.denominator
+    bias = {reference: 0}
+    for k, (reward, time, to), out in reversed(removed):
+        drop = max(0, out.bit_length() - 4 * bits)
+        own = (((reward << 2 * bits) - time * price) >> bits + drop) + sum((q >> drop) * bias[j] for j, q in to.items())
+        bias[k] = own // (out >> drop)
+    return [bias[s] for s in range(len(rows))]
+
+
+def best_gains(exact: ExactModel, pairs=None, small: int = 12) -> list[tuple[Fraction, Fraction]]:
+    """Bounds on the optimal gain of each state: exact for small models, closer than 1e-30 of the incomes otherwise."""
+    if exact.n <= small:
+        return [(g, g) for g in optimal_gains(exact)]
+    start = exact.pair_start[:-1] if pairs is None else pairs
+    return [optimum_bounds(exact, start)]
+
+
+def gain_gap(exact: ExactModel, most: int = 300) -> Fraction | None:
+    """ρ* minus the best gain below it, of a model irreducible under every policy; None if all are optimal.
+
+    All policies where there are at most `most`; otherwise single deviations from the optimal policy, which must be unique.
+    """
+    options = [range(a, b) for a, b in zip(exact.pair_start, exact.pair_start[1:])]
+    if prod(map(len, options)) <= most:
+        gains = sorted({class_gain(exact.choice(p), list(range(exact.n)), exact.unit) for p in product(*options)})
+        return gains[-1] - gains[-2] if len(gains) > 1 else None
+    pairs = _optimal_pairs(exact)
+    gain, bias = policy_values(exact.choice(pairs))
+    least = None
+    for s, own in enumerate(pairs):
+        for k in options[s]:
+            if k == own:
+                continue
+            if _value(exact.rows[k], s, gain, bias) == 0:
+                raise ValueError("the optimal policy is not unique")
+            other = [*pairs[:s], k, *pairs[s + 1:]]
+            lost = (gain[0] - class_gain(exact.choice(other), list(range(exact.n)), Fraction(1))) * exact.unit
+            least = lost if least is None else min(least, lost)
+    return least
+
+
+def _optimal_pairs(exact: ExactModel) -> list[int]:
+    """An optimal policy of a model irreducible under every policy, by exact policy iteration."""
+    pairs = exact.pair_start[:-1]
+    while True:
+        gain, bias = policy_values(exact.choice(pairs))
+        best = []
+        for s, own in enumerate(pairs):
+            value = {k: _value(exact.rows[k], s, gain, bias) for k in range(exact.pair_start[s], exact.pair_start[s + 1])}
+            best.append(own if value[own] == max(value.values()) else max(value, key=value.__getitem__))
+        if best == pairs:
+            return pairs
+        pairs = best
+
+
+def diameter(exact: ExactModel) -> Fraction:
+    """The largest over (s, t) of the least expected time from s to t, of a model irreducible under every policy."""
+    worst = Fraction(0)
+    scale = Fraction(1 << exact.jump_bits, 1 << exact.time_bits)
+    timed = [(time, 0, to) for _, time, to in exact.rows]
+    for target in range(exact.n):
+        pairs = exact.pair_start[:-1]
+        while True:
+            rows = {s: timed[k] for s, k in enumerate(pairs) if s != target}
+            time = passage(rows, Fraction(0), {target: Fraction(0)})
+            better = []
+            for s, own in enumerate(pairs):
+                cost = {k: (timed[k][0] + sum(q * (time[j] - time[s]) for j, q in timed[k][2].items())) / sum(timed[k][2].values())
+                        for k in range(exact.pair_start[s], exact.pair_start[s + 1])} if s != target else {own: 0}
+                better.append(own if cost[own] == min(cost.values()) else min(cost, key=cost.__getitem__))
+            if better == pairs:
+                break
+            pairs = better
+        worst = max(worst, *time.values())
+    return worst * scale
