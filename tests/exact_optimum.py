@@ -89,28 +89,24 @@ def best_gains(exact: ExactModel, pairs=None, small: int = 12) -> list[tuple[Fra
     return [optimum_bounds(exact, start)]
 
 
-def gain_gap(exact: ExactModel, most: int = 300) -> Fraction | None:
-    """ρ* minus the best gain below it, of a model irreducible under every policy; None if all are optimal.
+def gain_losses(exact: ExactModel, most: int = 300) -> list[Fraction]:
+    """What policies lose against ρ*, ascending, of a model irreducible under every policy; the first is g.
 
-    All policies where there are at most `most`; otherwise single deviations from the optimal policy, which must be unique.
+    All policies where there are at most `most`; otherwise single deviations from one optimal policy (ValueError where another
+    is optimal too, because then g may need two deviations).
     """
     options = [range(a, b) for a, b in zip(exact.pair_start, exact.pair_start[1:])]
+    whole = list(range(exact.n))
     if prod(map(len, options)) <= most:
-        gains = sorted({class_gain(exact.choice(p), list(range(exact.n)), exact.unit) for p in product(*options)})
-        return gains[-1] - gains[-2] if len(gains) > 1 else None
+        gains = sorted({class_gain(exact.choice(p), whole, exact.unit) for p in product(*options)}, reverse=True)
+        return [gains[0] - gain for gain in gains[1:]]
     pairs = _optimal_pairs(exact)
-    gain, bias = policy_values(exact.choice(pairs))
-    least = None
-    for s, own in enumerate(pairs):
-        for k in options[s]:
-            if k == own:
-                continue
-            if _value(exact.rows[k], s, gain, bias) == 0:
-                raise ValueError("the optimal policy is not unique")
-            other = [*pairs[:s], k, *pairs[s + 1:]]
-            lost = (gain[0] - class_gain(exact.choice(other), list(range(exact.n)), Fraction(1))) * exact.unit
-            least = lost if least is None else min(least, lost)
-    return least
+    best = class_gain(exact.choice(pairs), whole, exact.unit)
+    others = [[*pairs[:s], k, *pairs[s + 1:]] for s, own in enumerate(pairs) for k in options[s] if k != own]
+    losses = sorted({best - class_gain(exact.choice(other), whole, exact.unit) for other in others})
+    if losses and losses[0] == 0:
+        raise ValueError("the optimal policy is not unique")
+    return losses
 
 
 def _optimal_pairs(exact: ExactModel) -> list[int]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from exact import ExactModel, embedded_law, policy_gains, recurrent_classes
-from exact_optimum import best_gains, diameter, gain_gap
+from exact_optimum import best_gains, diameter, gain_losses
 from shapes import Case
 from sojourn.errors import AssumptionError, SojournError, ToleranceError
 
@@ -73,8 +73,8 @@ def relative_width(bounds: tuple[float, float], gain: float) -> float:
 def _holds(bounds: tuple[float, float], low: Fraction, high: Fraction) -> bool:
     """Whether the interval may hold a truth known to lie between `low` and `high`; an infinite end is open."""
     lo, hi = bounds
-    return (lo == -math.inf or (math.isfinite(lo) and Fraction(lo) <= high)) and (
-        hi == math.inf or (math.isfinite(hi) and low <= Fraction(hi)))
+    return (lo == -math.inf or (lo != math.inf and Fraction(lo) <= high)) and (
+        hi == math.inf or (hi != -math.inf and low <= Fraction(hi)))
 
 
 def _judge_interval(answer: Any, bounds: tuple[float, float], truths: list[tuple[Fraction, Fraction]]) -> Verdict:
@@ -204,34 +204,46 @@ def judge_difficulty(case: Case) -> Verdict:
 
     if not case.irreducible or case.model.n_states > 24 or case.model.n_pairs > 80:
         return Verdict("not judged")
-    exact = ExactModel(case.model)
-    whole, widest = 0.0, 0.0
-    for name, work, truth in (("gain gap", float_gap, gain_gap), ("diameter", float_diameter, diameter)):
+    exact, whole, widest = ExactModel(case.model), 0.0, 0.0
+    for name, work, truths in (("gain gap", float_gap, _possible_gaps), ("diameter", float_diameter, lambda e: [diameter(e)])):
         answer, failure, spent = attempt(lambda work=work: work(case.model))
         whole += spent
-        if failure:
-            failure.detail = f"{name}: {failure.detail}"
-            return failure
-        if isinstance(answer, SojournError):
-            return Verdict("refused", f"{name}: {type(answer).__name__}: {answer}", seconds=whole)
-        try:
-            right = truth(exact)
-        except ValueError:
-            continue
-        bounds = getattr(answer, "bounds", None) or (float(answer) * (1 - 1e-9), float(answer) * (1 + 1e-9))
-        if math.isnan(answer) or any(math.isnan(x) for x in bounds):
-            return Verdict("nan", f"{name} {float(answer)!r}, bounds {bounds}")
-        if right is None:
-            if bounds[1] != math.inf:
-                return Verdict("false", f"{name}: all policies are optimal, the bounds are {bounds}", seconds=whole)
-            continue
-        if not _holds(bounds, right, right):
-            words = f"{name}: the truth is {float(right)!r}, the value {float(answer)!r}, bounds {bounds}"
-            return Verdict("false", words, seconds=whole)
-        if answer.exact and abs(Fraction(float(answer)) - right) > right * Fraction(1, 10**9):
-            return Verdict("false", f"{name}: called exact, {float(answer)!r} for {float(right)!r}", seconds=whole)
-        widest = max(widest, relative_width(bounds, float(answer)))
+        if not failure and isinstance(answer, SojournError):
+            failure = Verdict("refused", f"{type(answer).__name__}: {answer}")
+        verdict = failure or _judge_constant(answer, truths(exact))
+        verdict.detail, verdict.seconds = f"{name}: {verdict.detail}", whole
+        if verdict.kind != "proved":
+            return verdict
+        widest = max(widest, verdict.width)
     return Verdict("proved", width=widest, seconds=whole)
+
+
+def _possible_gaps(exact: ExactModel) -> list[Fraction | None]:
+    """g, and what it is where policies that lose less than 1e-9 of the incomes count as optimal; None stands for no gap."""
+    try:
+        losses = gain_losses(exact)
+    except ValueError:
+        return []
+    size = max(Fraction(abs(row[0]), row[1]) for row in exact.rows) * exact.unit
+    tied = [loss for loss in losses if loss <= size / 10**9]
+    return [*tied, *(losses[len(tied):len(tied) + 1] or [None])]
+
+
+def _judge_constant(answer: Any, truths: list[Fraction | None]) -> Verdict:
+    """Judge a number that may know its `bounds` and whether it is `exact`, against one of several right answers."""
+    bounds = getattr(answer, "bounds", None) or (float(answer) * (1 - 1e-9), float(answer) * (1 + 1e-9))
+    if math.isnan(answer) or any(math.isnan(x) for x in bounds):
+        return Verdict("nan", f"{float(answer)!r}, bounds {bounds}")
+    if not truths or (None in truths and bounds[1] == math.inf):
+        return Verdict("proved")
+    known = [right for right in truths if right is not None]
+    held = [right for right in known if _holds(bounds, right, right)]
+    shown = f"the truth is {float(known[0]) if known else 'infinite'}, the value {float(answer)!r}, the bounds {bounds}"
+    if not held or bounds[0] == math.inf:
+        return Verdict("false", shown)
+    if answer.exact and all(abs(Fraction(float(answer)) - right) > right * Fraction(1, 10**9) for right in held):
+        return Verdict("false", f"called exact, {shown}")
+    return Verdict("proved", width=relative_width(bounds, float(answer)))
 
 
 JUDGES = {"solve": judge_solve, "evaluate": judge_evaluate, "difficulty": judge_difficulty}
