@@ -93,7 +93,7 @@ def gain_losses(exact: ExactModel, most: int = 300) -> list[Fraction]:
     """What policies lose against ρ*, ascending, of a model irreducible under every policy; the first is g.
 
     All policies where there are at most `most`; otherwise single deviations from one optimal policy (ValueError where another
-    is optimal too, because then g may need two deviations).
+    is optimal too, or nearly, because then g may need two deviations).
     """
     options = [range(a, b) for a, b in zip(exact.pair_start, exact.pair_start[1:])]
     whole = list(range(exact.n))
@@ -104,8 +104,9 @@ def gain_losses(exact: ExactModel, most: int = 300) -> list[Fraction]:
     best = class_gain(exact.choice(pairs), whole, exact.unit)
     others = [[*pairs[:s], k, *pairs[s + 1:]] for s, own in enumerate(pairs) for k in options[s] if k != own]
     losses = sorted({best - class_gain(exact.choice(other), whole, exact.unit) for other in others})
-    if losses and losses[0] == 0:
-        raise ValueError("the optimal policy is not unique")
+    size = max(Fraction(abs(row[0]), row[1]) for row in exact.rows) * exact.unit
+    if losses and losses[0] <= size / 10**9:
+        raise ValueError("more than one policy is optimal, or nearly so")
     return losses
 
 
