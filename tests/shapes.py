@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,10 @@ def _multichain(rng: np.random.Generator) -> tuple[Arrays, bool]:
         begin += int(size)
     for s in range(begin, n):
         p[s] = _rows(rng, n, actions, ring=False)[s]
+    if rng.random() < 0.4:  # ways from one part to the next, of one action only
+        ends = np.cumsum(sizes)
+        for here, there in pairwise(ends.tolist()):
+            p[here - 1, 0] = (p[here - 1, 0] + np.eye(n)[there - 1]) / 2
     if rng.random() < 0.3:  # parts that earn the same
         tables["reward"] = 3 / tables["rate"]
     return {"transition": p, **tables}, False
