@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -157,7 +158,7 @@ def _judge_assumption(case: Case, error: AssumptionError) -> Verdict:
 
 
 def judge_evaluate(case: Case) -> Verdict:
-    """Evaluate the policy and judge its gain and, on small models, how often each state is visited."""
+    """Evaluate the policy and judge its gain and how often each state is visited."""
     from sojourn.solving.evaluate import evaluate
 
     answer, failure, spent = attempt(lambda: evaluate(case.model, case.policy))
@@ -172,8 +173,8 @@ def judge_evaluate(case: Case) -> Verdict:
         gains = policy_gains(exact, rows)
         bounds = getattr(found, "gain_bounds", None) or _claimed(case, found.gain)
         verdict = _judge_interval(found, bounds, [(g, g) for g in gains])
-        if verdict.kind == "proved" and exact.n <= SMALL and not table and len(gains) == 1:
-            off = max(abs(float(x - Fraction(y))) for x, y in zip(embedded_law(exact, pairs), found.stationary.tolist()))
+        if verdict.kind == "proved" and not table and len(gains) == 1:
+            off = max(abs(float(x - Decimal(y))) for x, y in zip(embedded_law(exact, pairs), found.stationary.tolist()))
             if off > 1e-9:
                 return Verdict("law", f"the stationary law is off by {off:.3g}")
         return verdict
