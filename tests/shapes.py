@@ -158,6 +158,19 @@ def _wells(rng: np.random.Generator) -> tuple[Arrays, bool]:
     return {"transition": p, **_tables(rng, n, actions)}, True
 
 
+def _large_wells(rng: np.random.Generator) -> tuple[Arrays, bool]:
+    """Two rings of 10 to 200 states, a walk on each, joined at one state by probabilities from 1e-18 to 1e-3."""
+    size, actions = int(10 ** rng.uniform(1, 2.3)), int(rng.integers(1, 3))
+    n, joint = 2 * size, 10.0 ** rng.uniform(-18, -3)
+    p, s = np.zeros((n, actions, n)), np.arange(n)
+    ahead, behind = s // size * size + (s + 1) % size, s // size * size + (s - 1) % size
+    for a in range(actions):
+        up = rng.integers(2**18, 3 * 2**18, n) / 2**20 if rng.random() < 0.5 else np.full(n, 0.5)
+        p[s, a, ahead], p[s, a, behind] = up, 1 - up
+        p[[0, size], a, [size, 0]] = joint * rng.integers(1, 4, 2)
+    return {"transition": p, "rate": np.ones((n, actions)), "reward": np.round(rng.normal(size=(n, actions)), 2) + 3}, True
+
+
 def walk_arrays(up: np.ndarray, rate: np.ndarray, reward: np.ndarray, held: bool = True) -> Arrays:
     """A walk with up-probabilities (n, A); at the ends it stays put, or is turned back where not `held`."""
     n, actions = up.shape
@@ -245,6 +258,7 @@ def _shuffled(rng: np.random.Generator, arrays: Arrays) -> Arrays:
 SHAPES: dict[str, Callable[[np.random.Generator], tuple[Arrays, bool]]] = {
     "plain": _with(), "multichain": _multichain, "periodic": _periodic, "absorbing": _absorbing,
     "near-ties": lambda rng: _doubled(rng, True), "ties": lambda rng: _doubled(rng, False), "wells": _wells,
+    "large wells": _large_wells,
     "walk": lambda rng: _walk(rng, 10, 100), "long walk": lambda rng: _walk(rng, 100, 1000),
     "middle walk": lambda rng: _walk(rng, 10, 600, 1), "denormals": _denormals, "many actions": _many_actions,
     "single state": _single, "self-loops": _with(transition=_lazy), "wide rates": _with(rate=_wide),
@@ -253,5 +267,6 @@ SHAPES: dict[str, Callable[[np.random.Generator], tuple[Arrays, bool]]] = {
     "large constant": _with(running=lambda rng, x: np.full(x["rate"].shape, rng.choice([1e6, 1e12, -1e12, 1e15]))),
     "zero rewards": _with(reward=lambda rng, x: np.zeros(x["rate"].shape)),
 }
-ORDER = (*SHAPES, *(name for name in SHAPES if name not in ("long walk", "middle walk", "many actions")),
-         *(name for name in SHAPES if name not in ("long walk", "middle walk", "many actions", "zero rewards", "single state")))
+RARE = ("long walk", "middle walk", "large wells", "many actions")  # which take longest
+ORDER = (*SHAPES, *(name for name in SHAPES if name not in RARE),
+         *(name for name in SHAPES if name not in (*RARE, "zero rewards", "single state")))

@@ -2,16 +2,14 @@
 
 import pytest
 
-from shapes import SHAPES, case
+from shapes import RARE, SHAPES, case
 from verdicts import FAILURES, JUDGES
-
-FEW = {"long walk": 2, "middle walk": 2, "many actions": 2}
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("question", JUDGES)
 def test_random_models_are_proved_or_refused_in_words(question, shape):
-    for index in range(FEW.get(shape, 6)):
+    for index in range(2 if shape in RARE else 6):
         verdict = JUDGES[question](case(2026, index, (shape,)))
         assert verdict.kind not in FAILURES, f"case {index}: {verdict.kind}: {verdict.detail}"
 
