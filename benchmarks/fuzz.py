@@ -42,7 +42,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("question", nargs="?", default="all", choices=[*JUDGES, "all"])
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this time")
-    parser.add_argument("--count", type=int, default=1000, help="number of models")
+    parser.add_argument("--count", type=int, default=200, help="number of models")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="index of the first case")
     parser.add_argument("--shape", action="append", choices=list(SHAPES), help="only this shape (may be repeated)")

@@ -1,8 +1,8 @@
 """Every family of the zoo over sizes, loads and scales of rates: solved with proof, evaluated with proof, and never wrong.
 
-    python benchmarks/zoo_sweep.py                          the whole sweep; stop it and start it again, it goes on
+    python benchmarks/zoo_sweep.py                          or with --quick: some seconds
+    python benchmarks/zoo_sweep.py --all --workers 2        the whole sweep; stop it and start it again, it goes on
     python benchmarks/zoo_sweep.py --limit 1000 --family tandem --family admission
-    python benchmarks/zoo_sweep.py --quick                  some seconds
     python benchmarks/zoo_sweep.py --table                  only the table of what is in the file
 
 Each case runs in a process of its own kind that is ended when one call (solve, evaluate) takes more than 60 s.  A record per
@@ -133,10 +133,12 @@ def main() -> int:
     parser.add_argument("--family", action="append", choices=list(FAMILIES))
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--budget", type=float, default=60.0, help="seconds for one call")
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--all", action="store_true", help="the whole sweep")
+    parser.add_argument("--quick", action="store_true", help="a few cases of each family (the default without arguments)")
     parser.add_argument("--again", action="store_true", help="run again what was not proved")
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
+    options.quick |= len(sys.argv) == 1
     path = Path(options.file)
     found = {}
     if path.exists() and not options.quick:

@@ -100,7 +100,7 @@ def gain_losses(exact: ExactModel, most: int = 300) -> list[Fraction]:
     if prod(map(len, options)) <= most:
         gains = sorted({class_gain(exact.choice(p), whole, exact.unit) for p in product(*options)}, reverse=True)
         return [gains[0] - gain for gain in gains[1:]]
-    pairs = _optimal_pairs(exact)
+    pairs = optimal_pairs(exact)
     best = class_gain(exact.choice(pairs), whole, exact.unit)
     others = [[*pairs[:s], k, *pairs[s + 1:]] for s, own in enumerate(pairs) for k in options[s] if k != own]
     losses = sorted({best - class_gain(exact.choice(other), whole, exact.unit) for other in others})
@@ -110,7 +110,7 @@ def gain_losses(exact: ExactModel, most: int = 300) -> list[Fraction]:
     return losses
 
 
-def _optimal_pairs(exact: ExactModel) -> list[int]:
+def optimal_pairs(exact: ExactModel) -> list[int]:
     """An optimal policy of a model irreducible under every policy, by exact policy iteration."""
     pairs = exact.pair_start[:-1]
     while True:

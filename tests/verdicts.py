@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from exact import ExactModel, embedded_law, policy_gains, recurrent_classes
+from exact_lower_bound import lower_bound_constant
 from exact_optimum import best_gains, diameter, gain_losses
 from shapes import Case
 from sojourn.errors import AssumptionError, SojournError, ToleranceError
+from sojourn.model.ctmdp import CTMDP
 
 FAILURES = ("false", "nan", "traceback", "stuck", "unjustified", "inconsistent", "law", "policy")
 SMALL = 12  # states up to which the whole structure is judged exactly
@@ -198,20 +200,39 @@ def _claimed(case: Case, value: float) -> tuple[float, float]:
     return value - size, value + size
 
 
+class Constant(float):
+    """A number with an interval, or without one, to be judged as the gain gap and the diameter are."""
+
+    bounds: tuple[float, float] | None = None
+    exact = False
+
+
+def _constant(model: CTMDP) -> Constant:
+    """C(M), with its interval if there is one."""
+    from sojourn.instance.difficulty import difficulty
+
+    found = difficulty(model)
+    answer = Constant(found.lower_bound_constant)
+    answer.bounds = getattr(found, "lower_bound_constant_bounds", None)
+    return answer
+
+
 def judge_difficulty(case: Case) -> Verdict:
-    """Judge the gain gap and the diameter of a small model or a short walk that is irreducible under every policy."""
+    """Judge g, D and C(M) of a small model or a short walk that is irreducible under every policy."""
     from sojourn.instance.diameter import diameter as float_diameter
     from sojourn.instance.gain_gap import gain_gap as float_gap
 
-    if not case.irreducible or case.model.n_states > 24 or case.model.n_pairs > 80:
+    if not case.irreducible or case.model.n_states > 40 or case.model.n_pairs > 120:
         return Verdict("not judged")
     exact, whole, widest = ExactModel(case.model), 0.0, 0.0
-    for name, work, truths in (("gain gap", float_gap, _possible_gaps), ("diameter", float_diameter, lambda e: [diameter(e)])):
+    for name, work, truths in (("gain gap", float_gap, lambda: _possible_gaps(exact)),
+                               ("diameter", float_diameter, lambda: [diameter(exact)]),
+                               ("C(M)", _constant, lambda: [lower_bound_constant(case.model)])):
         answer, failure, spent = attempt(lambda work=work: work(case.model))
         whole += spent
         if not failure and isinstance(answer, SojournError):
             failure = Verdict("refused", f"{type(answer).__name__}: {answer}")
-        verdict = failure or _judge_constant(answer, truths(exact))
+        verdict = failure or _judge_constant(answer, truths())
         verdict.detail, verdict.seconds = f"{name}: {verdict.detail}", whole
         if verdict.kind != "proved":
             return verdict
@@ -220,31 +241,35 @@ def judge_difficulty(case: Case) -> Verdict:
 
 
 def _possible_gaps(exact: ExactModel) -> list[Fraction | None]:
-    """g, and what it is where policies that lose less than 1e-9 of the incomes count as optimal; None stands for no gap."""
+    """g, and what it is where policies that lose less than 1e-9 of the incomes count as optimal; infinite where none is left."""
     try:
         losses = gain_losses(exact)
     except ValueError:
-        return []
+        return [None]
     size = max(Fraction(abs(row[0]), row[1]) for row in exact.rows) * exact.unit
     tied = [loss for loss in losses if loss <= size / 10**9]
-    return [*tied, *(losses[len(tied):len(tied) + 1] or [None])]
+    return [*tied, *(losses[len(tied):len(tied) + 1] or [math.inf])]
 
 
-def _judge_constant(answer: Any, truths: list[Fraction | None]) -> Verdict:
-    """Judge a number that may know its `bounds` and whether it is `exact`, against one of several right answers."""
+def _judge_constant(answer: Any, truths: list[Any]) -> Verdict:
+    """Judge a number that may know its `bounds` and whether it is `exact`, against one of several right answers.
+
+    None among them stands for an answer that cannot be judged.
+    """
     bounds = getattr(answer, "bounds", None) or (float(answer) * (1 - 1e-9), float(answer) * (1 + 1e-9))
     if math.isnan(answer) or any(math.isnan(x) for x in bounds):
         return Verdict("nan", f"{float(answer)!r}, bounds {bounds}")
-    if not truths or (None in truths and bounds[1] == math.inf):
+    if None in truths:
         return Verdict("proved")
-    known = [right for right in truths if right is not None]
-    held = [right for right in known if _holds(bounds, right, right)]
-    shown = f"the truth is {float(known[0]) if known else 'infinite'}, the value {float(answer)!r}, the bounds {bounds}"
-    if not held or bounds[0] == math.inf:
-        return Verdict("false", shown)
-    if answer.exact and all(abs(Fraction(float(answer)) - right) > right * Fraction(1, 10**9) for right in held):
-        return Verdict("false", f"called exact, {shown}")
-    return Verdict("proved", width=relative_width(bounds, float(answer)))
+    right = [x if x == math.inf else Fraction(x) for x in truths]
+    held = [x for x in right if bounds[0] <= x <= bounds[1]]
+    words = f"the truth is {float(right[0])!r}, the value {float(answer)!r}, the bounds {bounds}"
+    if not held:
+        return Verdict("false", words)
+    if answer.exact and not any(x == answer if x == math.inf else (
+            math.isfinite(answer) and abs(Fraction(float(answer)) - x) <= x / 10**9) for x in held):
+        return Verdict("false", f"called exact, {words}")
+    return Verdict("proved", width=relative_width(bounds, float(answer)) if math.isfinite(answer) else 0.0)
 
 
 JUDGES = {"solve": judge_solve, "evaluate": judge_evaluate, "difficulty": judge_difficulty}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from exact import ExactModel, class_gain, embedded_law, policy_gains
+from exact_lower_bound import lower_bound_constant
 from exact_optimum import best_gains, diameter, gain_losses, optimal_gains, optimum_bounds
 from shapes import case, walk_arrays
 from sojourn.model.ctmdp import CTMDP
@@ -23,6 +24,8 @@ def test_the_judge_agrees_with_the_reference_constants(golden, golden_model, nam
         assert float(gain_losses(exact)[0]) == pytest.approx(constants["g"], rel=1e-13)
     if "D" in constants:
         assert float(diameter(exact)) == pytest.approx(constants["D"], rel=1e-13)
+    if name != "ties":
+        assert float(lower_bound_constant(golden_model(name))) == pytest.approx(constants["C_M"], rel=1e-12)
 
 
 def test_the_law_of_a_walk_is_its_product_form():
