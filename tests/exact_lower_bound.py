@@ -13,7 +13,7 @@ STEPS = 200  # halvings of the interval that holds the dual variable
 
 
 def lower_bound_constant(model: CTMDP) -> Decimal | None:
-    """Σ φ*/K over critical pairs, rates within the model's bounds; None where a gap is so small that it may count as a tie."""
+    """Σ φ*/K over critical pairs, rates within the model's bounds; None where rounding may decide what is tied or critical."""
     exact = ExactModel(model)
     pairs = optimal_pairs(exact)
     scaled, bias = policy_values(exact.choice(pairs))
@@ -33,9 +33,10 @@ def lower_bound_constant(model: CTMDP) -> Decimal | None:
             size = abs(lump) + abs(flow) / rate + sum(q * abs(x) for q, x in zip(p, ahead))
             if gap == 0:
                 continue
-            if gap < size / 10**9:
+            margin = lump + max(flow / low, flow / high) + max(ahead)  # critical if positive
+            if gap < size / 10**9 or abs(margin) < size / 10**9:
                 return None
-            if lump + max(flow / low, flow / high) + max(ahead) > 0:
+            if margin > 0:
                 total += _decimal(gap) / _least_divergence(p, [lump + x for x in ahead], flow, rate, low, high)
         return +total
 
