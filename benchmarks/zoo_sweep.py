@@ -29,16 +29,16 @@ FINE = ("proved", "tiny gain", "several classes")
 def serve(pipe: Connection) -> None:
     """A worker: runs the cases it is sent, tells each step as it begins, and sends the record."""
     while True:
-        case = pipe.recv()
+        case, only = pipe.recv()
         try:
-            record = run(case, lambda step: pipe.send(("step", step)))
+            record = run(case, lambda step, so_far: pipe.send(("step", (step, so_far))), only)
         except Exception as error:
             record = {**vars(case), "states": 0, "wrong": [f"the sweep itself: {type(error).__name__}: {error}"]}
         pipe.send(("done", record))
 
 
 class Worker:
-    """A process with a pipe, the case it works on, and since when its present step runs."""
+    """A process with a pipe, the case it works on, what is known of it, and since when its present step runs."""
 
     def __init__(self) -> None:
         self.pipe, other = mp.Pipe()
@@ -46,49 +46,61 @@ class Worker:
         self.process.start()
         other.close()
         self.case: ZooCase | None = None
-        self.step, self.since = "build", 0.0
+        self.lost = False
+        self.begin("build", {})
 
-    def give(self, case: ZooCase) -> None:
-        self.case, self.step, self.since = case, "build", time.monotonic()
-        self.pipe.send(case)
+    def begin(self, step: str, record: dict) -> None:
+        self.step, self.record, self.since = step, record, time.monotonic()
 
-    def end(self, why: str, seconds: float) -> dict:
-        """End the process; return the record of a case that got no answer."""
+    def give(self, case: ZooCase, only: str = "") -> None:
+        self.case = case
+        self.begin("build", {})
+        self.pipe.send((case, only))
+
+    def end(self, why: str) -> dict:
+        """End the process; return the record of the case up to here."""
         self.process.kill()
         self.process.join()
-        record = {**vars(self.case), "states": self.case.size, "wrong": []}
-        record[self.step] = {"status": why, "seconds": round(seconds, 3), "why": f"{why} in {self.step}"}
-        return record
+        record = self.record or {**vars(self.case), "states": self.case.size, "wrong": []}
+        spent = round(time.monotonic() - self.since, 3)
+        return {**record, self.step: {"status": why, "seconds": spent, "why": f"{why} in {self.step}"}}
 
 
 def records(todo: list[ZooCase], workers: int, budget: float):
-    """Yield the record of every case, in the order in which they end."""
-    todo = list(reversed(todo))
+    """Yield the record of every case, in the order in which they end.
+
+    Where solving or the optimal policy gets no answer, the random policy is evaluated all the same, by another process.
+    """
+    queue: list[tuple[ZooCase, str]] = [(case, "") for case in reversed(todo)]
+    begun: dict[str, dict] = {}
     team = [Worker() for _ in range(min(workers, len(todo)))]
-    for worker in team:
-        worker.give(todo.pop())
-    while any(w.case for w in team):
+    while queue or any(w.case for w in team):
+        for worker in team:
+            if not worker.case and queue:
+                worker.give(*queue.pop())
         for pipe in wait([w.pipe for w in team if w.case], timeout=1.0):
             worker = next(w for w in team if w.pipe is pipe)
             try:
                 kind, content = pipe.recv()
             except EOFError:
-                kind, content = "done", worker.end("crashed", time.monotonic() - worker.since)
-                team[team.index(worker)] = worker = Worker()
+                kind, content = "lost", "crashed"
             if kind == "step":
-                worker.step, worker.since = content, time.monotonic()
-                continue
-            yield content
-            worker.case = None
-            if todo:
-                worker.give(todo.pop())
+                worker.begin(*content)
+            elif kind == "done":
+                yield {**content, **begun.pop(worker.case.name, {})}
+                worker.case = None
+            else:
+                worker.lost = True
         for i, worker in enumerate(team):
-            spent = time.monotonic() - worker.since
-            if worker.case and worker.step in STEPS and spent > budget:
-                yield worker.end("stuck", spent)
-                team[i] = worker = Worker()
-                if todo:
-                    worker.give(todo.pop())
+            over = worker.step in STEPS and time.monotonic() - worker.since > budget
+            if worker.case and (over or worker.lost):
+                case, step, record = worker.case, worker.step, worker.end("crashed" if worker.lost else "stuck")
+                team[i] = Worker()
+                if step in ("solve", "optimal"):
+                    begun[case.name] = {name: record[name] for name in ("solve", "optimal") if name in record}
+                    queue.append((case, "random"))
+                else:
+                    yield {**record, **begun.pop(case.name, {})}
     for worker in team:
         worker.process.kill()
 

@@ -115,23 +115,26 @@ def quick_cases() -> Iterator[ZooCase]:
             yield ZooCase(family, size, None if fixed else load, scale)
 
 
-def run(case: ZooCase, step: Callable[[str], None] = lambda name: None) -> dict[str, Any]:
-    """Solve, evaluate the optimal and a random policy; return what happened, with everything wrong listed."""
+def run(case: ZooCase, step: Callable[[str, dict], None] = lambda name, record: None, only: str = "") -> dict[str, Any]:
+    """Solve, evaluate the optimal and a random policy; return what happened, with everything wrong listed.
+
+    `step` is told what begins and what is known by then; `only` may be "random", to leave out the rest.
+    """
     from sojourn.solving.evaluate import evaluate
     from sojourn.solving.solve import solve
 
-    step("build")
+    step("build", {})
     model = case.model()
     record: dict[str, Any] = {**vars(case), "states": model.n_states, "wrong": []}
-    step("solve")
-    best = _attempt(record, "solve", lambda: solve(model))
-    policies = {"random": _random_policy(case, model)}
-    if best is not None:
-        policies = {"optimal": best.policy, **policies}
+    best, policies = None, {"random": _random_policy(case, model)}
+    if not only:
+        step("solve", record)
+        best = _attempt(record, "solve", lambda: solve(model))
+        policies = policies if best is None else {"optimal": best.policy, **policies}
     for name, policy in policies.items():
-        step(name)
+        step(name, record)
         value = _attempt(record, name, lambda policy=policy: evaluate(model, policy), model, policy)
-        step("judge")
+        step("judge", record)
         if value is not None:
             _judge(record, name, model, policy, best, value)
     return record
