@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import prod
+from math import lcm, prod
 
 from exact import ExactModel, Row, class_gain, eliminate, passage, policy_values, recurrent_classes
 
@@ -14,28 +14,37 @@ def optimal_gains(exact: ExactModel) -> list[Fraction]:
     pairs = exact.pair_start[:-1]
     while True:
         gain, bias = policy_values(exact.choice(pairs))
-        better = []
-        for s, own in enumerate(pairs):
-            options = range(exact.pair_start[s], exact.pair_start[s + 1])
-            drift = {k: _drift(exact.rows[k], s, gain) for k in options}
-            top = max(drift.values())
-            if drift[own] < top:
-                better.append(max(options, key=drift.__getitem__))
-                continue
-            value = {k: _value(exact.rows[k], s, gain, bias) for k in options if drift[k] == top}
-            better.append(own if value[own] == max(value.values()) else max(value, key=value.__getitem__))
+        better = improved(exact, pairs, gain, bias)
         if better == pairs:
             return [g * exact.unit for g in gain]
         pairs = better
 
 
-def _drift(row: Row, s: int, x: list[Fraction]) -> Fraction:
-    """Σ q (x(j) - x(s)) per unit of time."""
-    return sum((q * (x[j] - x[s]) for j, q in row[2].items()), Fraction(0)) / row[1]
+def improved(exact: ExactModel, pairs: list[int], gain: list[Fraction], bias: list[Fraction]) -> list[int]:
+    """For each state a pair that leads to more gain, or else of more value at the same gain; its own if there is none."""
+    common, level = lcm(*(g.denominator for g in gain)), lcm(*(h.denominator for h in bias))
+    g, h = [int(common * x) for x in gain], [int(level * x) for x in bias]
+    flat, even = len(set(g)) == 1, len({row[1] for row in exact.rows}) == 1
+
+    def per_time(x: int, k: int) -> Fraction | int:
+        return x if even else Fraction(x, exact.rows[k][1])
+
+    better = []
+    for s, own in enumerate(pairs):
+        options = range(exact.pair_start[s], exact.pair_start[s + 1])
+        drift = dict.fromkeys(options, 0) if flat else {k: per_time(_jumps(exact.rows[k], s, g), k) for k in options}
+        top = max(drift.values())
+        if drift[own] < top:
+            better.append(max(options, key=drift.__getitem__))
+            continue
+        value = {k: per_time(level * exact.rows[k][0] + _jumps(exact.rows[k], s, h), k) for k in options if drift[k] == top}
+        better.append(own if value[own] == max(value.values()) else max(value, key=value.__getitem__))
+    return better
 
 
-def _value(row: Row, s: int, gain: list[Fraction], bias: list[Fraction]) -> Fraction:
-    return Fraction(row[0], row[1]) - gain[s] + _drift(row, s, bias)
+def _jumps(row: Row, s: int, x: list[int]) -> int:
+    """Σ q (x(j) - x(s))."""
+    return sum(q * (x[j] - x[s]) for j, q in row[2].items())
 
 
 def optimum_bounds(exact: ExactModel, pairs: list[int], bits: int = 512) -> tuple[Fraction, Fraction]:
@@ -113,15 +122,9 @@ def gain_losses(exact: ExactModel, most: int = 300) -> list[Fraction]:
 def optimal_pairs(exact: ExactModel) -> list[int]:
     """An optimal policy of a model irreducible under every policy, by exact policy iteration."""
     pairs = exact.pair_start[:-1]
-    while True:
-        gain, bias = policy_values(exact.choice(pairs))
-        best = []
-        for s, own in enumerate(pairs):
-            value = {k: _value(exact.rows[k], s, gain, bias) for k in range(exact.pair_start[s], exact.pair_start[s + 1])}
-            best.append(own if value[own] == max(value.values()) else max(value, key=value.__getitem__))
-        if best == pairs:
-            return pairs
-        pairs = best
+    while (better := improved(exact, pairs, *policy_values(exact.choice(pairs)))) != pairs:
+        pairs = better
+    return pairs
 
 
 def diameter(exact: ExactModel) -> Fraction:

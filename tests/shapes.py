@@ -159,8 +159,8 @@ def _wells(rng: np.random.Generator) -> tuple[Arrays, bool]:
 
 
 def _large_wells(rng: np.random.Generator) -> tuple[Arrays, bool]:
-    """Two rings of 10 to 200 states, a walk on each, joined at one state by probabilities from 1e-18 to 1e-3."""
-    size, actions = int(10 ** rng.uniform(1, 2.3)), int(rng.integers(1, 3))
+    """Two rings of 10 to 125 states, a walk on each, joined at one state by probabilities from 1e-18 to 1e-3."""
+    size, actions = int(10 ** rng.uniform(1, 2.1)), int(rng.integers(1, 3))
     n, joint = 2 * size, 10.0 ** rng.uniform(-18, -3)
     p, s = np.zeros((n, actions, n)), np.arange(n)
     ahead, behind = s // size * size + (s + 1) % size, s // size * size + (s - 1) % size
