@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from shapes import SHAPES, case
-from verdicts import FAILURES, JUDGES, Verdict
+from verdicts import FAILURES, JUDGES, judged
 
 
 def cases(options: argparse.Namespace):
@@ -54,7 +54,7 @@ def main() -> int:
     slowest: dict[tuple[str, str], float] = defaultdict(float)
     models, failures, began = set(), [], time.monotonic()
     for question, drawn in cases(options):
-        verdict: Verdict = JUDGES[question](drawn)
+        verdict = judged(question, drawn)
         key = question, drawn.shape
         models.add(drawn.name)
         counts[key][verdict.kind] += 1

@@ -9,7 +9,7 @@ from exact import ExactModel, policy_values
 from exact_optimum import optimal_pairs
 from sojourn.model.ctmdp import CTMDP
 
-STEPS = 200  # halvings of the interval that holds the dual variable
+STEPS = 3000  # most halvings of the interval that holds the dual variable
 
 
 def lower_bound_constant(model: CTMDP) -> Decimal | None:
@@ -37,7 +37,10 @@ def lower_bound_constant(model: CTMDP) -> Decimal | None:
             if gap < size / 10**9 or abs(margin) < size / 10**9:
                 return None
             if margin > 0:
-                total += _decimal(gap) / _least_divergence(p, [lump + x for x in ahead], flow, rate, low, high)
+                least = _least_divergence(p, [lump + x for x in ahead], flow, rate, low, high)
+                if least < Decimal(10) ** -25:  # too few of the sixty digits are left
+                    return None
+                total += _decimal(gap) / least
         return +total
 
 
@@ -75,6 +78,8 @@ def _root(slope, top: Decimal) -> Decimal | None:
             if high > Decimal(10) ** 400:
                 return None
     for _ in range(STEPS):
+        if high - low <= high / Decimal(10) ** 50:
+            break
         middle = (low + high) / 2
         low, high = (middle, high) if slope(middle) > 0 else (low, middle)
     return low

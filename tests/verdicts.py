@@ -21,7 +21,7 @@ from shapes import Case
 from sojourn.errors import AssumptionError, SojournError, ToleranceError
 from sojourn.model.ctmdp import CTMDP
 
-FAILURES = ("false", "nan", "traceback", "stuck", "unjustified", "inconsistent", "law", "policy")
+FAILURES = ("false", "nan", "traceback", "stuck", "unjustified", "inconsistent", "law", "policy", "judge")
 SMALL = 12  # states up to which the whole structure is judged exactly
 
 
@@ -270,6 +270,14 @@ def _judge_constant(answer: Any, truths: list[Any]) -> Verdict:
             math.isfinite(answer) and abs(Fraction(float(answer)) - x) <= x / 10**9) for x in held):
         return Verdict("false", f"called exact, {words}")
     return Verdict("proved", width=relative_width(bounds, float(answer)) if math.isfinite(answer) else 0.0)
+
+
+def judged(question: str, case: Case) -> Verdict:
+    """The verdict; where the judge itself fails, "judge"."""
+    try:
+        return JUDGES[question](case)
+    except Exception as error:
+        return Verdict("judge", f"{type(error).__name__}: {error}\n{''.join(traceback.format_exc().splitlines(True)[-6:])}")
 
 
 JUDGES = {"solve": judge_solve, "evaluate": judge_evaluate, "difficulty": judge_difficulty}
