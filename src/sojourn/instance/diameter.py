@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.instance.diameter_bracket import Bracket
-from sojourn.instance.diameter_search import PROVED, Search
+from sojourn.instance.diameter_search import PROVED, UP, Search
 from sojourn.instance.first_passage import Passage
 from sojourn.model.ctmdp import CTMDP
 
@@ -60,11 +60,13 @@ def diameter(model: CTMDP, tolerance: float = SLACK) -> Diameter:
     lost = unreachable(passage)
     if lost is not None:
         return Diameter(float("inf"), lost, (float("inf"), float("inf")), True, 0, clock.perf_counter() - began)
-    search = Search(passage) if model.n_states <= EXACT_STATES else Bracket(passage)
+    search: Search | Bracket = Search(passage) if model.n_states <= EXACT_STATES else Bracket(passage)
     search.run(tolerance)
-    low, high = (bound * (1 + side) for bound, side in zip(search.bounds(), (-EPSILON, EPSILON)))
-    low = min(max(low, float(passage.cost.min()) * (1 - 4 * EPSILON)) * unit, LARGEST)
-    value, high = min(max(search.value * unit, low), LARGEST), float("inf") if high * unit > LARGEST else high * unit
+    low, high = search.bounds()
+    with np.errstate(over="ignore"):
+        low, value, high = np.array([max(low, passage.cost.min()) * (1 - 4 * EPSILON), search.value, high * UP]) * unit
+    low = min(float(low), LARGEST)
+    value, high = min(max(float(value), low), LARGEST), float(high)
     return Diameter(
         value, search.pair, (low, high), high <= low * (1 + PROVED), len(search.solved), clock.perf_counter() - began
     )

@@ -23,6 +23,7 @@ from sojourn.kernels.hitting import band_passage, passage_advantages
 CHEAP = 3e7  # multiplications up to which elimination in band order is used without asking
 TIGHT = 1e-10  # a proof from residuals that is tighter than this is good enough
 LIMIT = 1000
+BLIND = 30  # steps of policy iteration on numbers that left the range of floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ def _accurate(passage: Passage, target: int, choice: np.ndarray) -> Reached:
     busy = 1 if target == 0 else 0
     arrays = passage._arrays[:4]
     pick = np.arange(passage.n_states)
-    moved, changed = False, True
+    moved, changed, blind = False, True, 0
     for _ in range(LIMIT):
         solution, far, error, visits = band_passage(
             *arrays, choice, passage.place, passage.band, target, busy, passage.cost[choice]
@@ -93,12 +94,13 @@ def _accurate(passage: Passage, target: int, choice: np.ndarray) -> Reached:
             busy, moved, changed = likely, True, False
             continue
         value, bound, size = passage_advantages(
-            *arrays, passage.state, target, solution, far, error if np.isfinite(error) else 1e-9
+            *arrays, passage.state, choice, target, solution, far, error if np.isfinite(error) else 1e-9
         )
         signed = passage.sign * value
         best = passage.first_least(np.where(passage.state == target, 0.0, signed))
-        better = (signed[best] < -bound[best]) & (pick != target)
-        if not better.any():
+        better = (signed[best] < -bound[best]) & (best != choice) & (pick != target)
+        blind += not np.isfinite(error)
+        if not better.any() or blind > BLIND:
             break
         choice, changed = np.where(better, best, choice), True
     costs = np.where(pick == target, 0.0, far * solution[:, 1] + solution[:, 2])

@@ -67,7 +67,7 @@ def eliminate_panel(full, costs, first, last):
         at = costs + k
         total = careful_sum(full[k], costs, at)
         full[k, at] = total  # the diagonal is free: it keeps the pivot
-        if not total > 1e-250:
+        if not total > 1e-280:
             return np.inf, False
         least, most = np.inf, 0.0
         for j in range(at):
@@ -130,7 +130,7 @@ def leaf_hits(full, costs, hits, error):
                 if not alive[j]:
                     a[k, costs + j] = 0.0
             total = careful_sum(a[k], costs, costs + n)
-            if not total > 1e-250:
+            if not total > 1e-280:
                 sound = False
                 total = 1.0
             least, most = np.inf, 0.0
@@ -227,7 +227,7 @@ def band_passage(row_start, next_state, probability, cost, choice, place, width,
         shift = width - k
         total = careful_sum(line, shift + low, width)
         total = (total + right[k, 0]) + right[k, 1]
-        if not total > 1e-250:
+        if not total > 1e-280:
             sound = False
             total = 1.0
         pivot[k] = total
@@ -299,7 +299,7 @@ def band_passage(row_start, next_state, probability, cost, choice, place, width,
     seen[busy], seen[target] = visits_busy * weight[busy], 0.0
     far = 0.0
     if busy != target:
-        far = own[2] / own[0] if own[0] > 1e-250 else HUGE
+        far = own[2] / own[0] if own[0] > 1e-280 else HUGE
         sound = sound and far < HUGE
     for s in range(n):
         for c in range(3):
@@ -310,32 +310,49 @@ def band_passage(row_start, next_state, probability, cost, choice, place, width,
 
 
 @kernel
-def passage_advantages(row_start, next_state, probability, cost, state, target, solution, far, error):
-    """Return per choice cost + Σ p (V(j) - V(s)), a bound on its error, and cost + Σ p |V(j) - V(s)|, V a policy's costs.
+def passage_advantages(row_start, next_state, probability, cost, state, choice, target, solution, far, error):
+    """Return per option cost + Σ p (V(j) - V(s)), a bound on its error, and cost + Σ p |V(j) - V(s)|, V a policy's costs.
 
-    V = far · P(busy first) + cost until either; differences are taken in whichever of the two probabilities is small.
+    V = far · P(busy first) + cost until either; differences are taken in whichever of the two probabilities is small.  The
+    policy's own option gives exactly 0, so it is subtracted from each: what an option shares with it causes no error.
     """
     n = len(state)
     value, bound, size = np.zeros(n), np.zeros(n), np.zeros(n)
+    weight = np.zeros(len(choice))
     for k in range(n):
         s = state[k]
-        if s == target:
+        own = choice[s]
+        if s == target or k == own:
             continue
-        total, terms, apart = cost[k], cost[k], cost[k]
+        for i in range(row_start[own], row_start[own + 1]):
+            weight[next_state[i]] -= probability[i]
         for i in range(row_start[k], row_start[k + 1]):
-            j = next_state[i]
-            if j == s:
-                continue
-            miss, hit = solution[s, 1] + solution[j, 1], solution[s, 0] + solution[j, 0]
-            if hit < miss:
-                step, around = far * (solution[s, 0] - solution[j, 0]), far * hit
-            else:
-                step, around = far * (solution[j, 1] - solution[s, 1]), far * miss
-            step += solution[j, 2] - solution[s, 2]
-            p = probability[i]
-            total += p * step
-            apart += p * abs(step)
-            terms += p * (around + solution[j, 2] + solution[s, 2])
+            weight[next_state[i]] += probability[i]
+        total = cost[k] - cost[own]
+        terms, apart, rounding = abs(total), cost[k], cost[k] + cost[own]
+        for part in range(2):
+            pair = own if part == 0 else k
+            for i in range(row_start[pair], row_start[pair + 1]):
+                j = next_state[i]
+                if j == s:
+                    weight[j] = 0.0
+                    continue
+                miss, hit = solution[s, 1] + solution[j, 1], solution[s, 0] + solution[j, 0]
+                if hit < miss:
+                    step, around = far * (solution[s, 0] - solution[j, 0]), far * hit
+                else:
+                    step, around = far * (solution[j, 1] - solution[s, 1]), far * miss
+                step += solution[j, 2] - solution[s, 2]
+                if part == 1:
+                    apart += probability[i] * abs(step)
+                if weight[j] != 0.0:
+                    total += weight[j] * step
+                    terms += abs(weight[j]) * (around + solution[j, 2] + solution[s, 2])
+                    rounding += abs(weight[j] * step)
+                    weight[j] = 0.0
+        length = row_start[k + 1] - row_start[k] + row_start[own + 1] - row_start[own]
         value[k], size[k] = total, apart
-        bound[k] = (2.01 * error + (row_start[k + 1] - row_start[k] + 8) * 2 * ROUNDING) * terms
+        bound[k] = (2.01 * error + 12 * ROUNDING) * terms + (length + 4) * 2 * ROUNDING * rounding
+        if cost[k] == cost[own] and rounding == cost[k] + cost[own]:
+            bound[k] = 0.0  # the same row and the same cost
     return value, bound, size
