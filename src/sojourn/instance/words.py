@@ -100,12 +100,16 @@ def _gap(d: Difficulty) -> list[str]:
         found = d.gain_gaps
     except SojournError as error:
         return [] if not d.irreducible else [f"The gain gap is not available: {error}"]
-    if not found.exact:
+    if found.exact:
+        return []
+    doubtful, (low, high) = int(d.optimum.doubtful.sum()), found.bounds
+    if doubtful:
         return [
-            f"With {d.model.n_states} states and slow mixing only the most promising deviations were compared: g = "
-            f"{found.value:.6g} is attained, hence an upper bound of the true gap."
+            f"{doubtful} choices fall short of the best by less than the tolerance of ties, though by more than nothing: they "
+            f"count as optimal in g = {found.value:.6g}; the proved interval [{low:.6g}, {high:.6g}] holds either way."
         ]
-    return []
+    end = "from below double precision proves nothing" if low == 0 else f"proved in [{low:.6g}, {high:.6g}]"
+    return [f"The gain gap g = {found.value:.6g} is not proved to nine digits: it is attained, and {end}."]
 
 
 def _diameter(d: Difficulty) -> list[str]:
@@ -118,8 +122,8 @@ def _diameter(d: Difficulty) -> list[str]:
         return [f"The diameter is infinite: no policy leads from {s!r} to {t!r}."]
     if np.isinf(found.bounds[1]):
         return [
-            f"The diameter {found.value:.6g} is computed, and proved from below ({found.bounds[0]:.6g}); from above double "
-            f"precision proves nothing, because it is so many mean holding times long or the model so large."
+            f"The diameter is at least {found.bounds[0]:.6g} (proved, between the states of `diameter_pair`); its upper end is open, "
+            f"because the longest times are beyond what floats can hold or the model is so large."
         ]
     if not found.exact:
         return [
@@ -159,11 +163,16 @@ def as_dict(d: Difficulty) -> dict[str, Any]:
         "policy": {s: m.actions[a] for s, a in zip(m.states, d.policy)},
         "bias": dict(zip(m.states, d.bias.tolist())),
         "lower_bound_constant": value_or_none(lambda: d.lower_bound_constant),
+        "lower_bound_constant_bounds": value_or_none(lambda: d.lower_bound_constant_bounds),
         "gain_gap": value_or_none(lambda: d.gain_gap),
+        "gain_gap_bounds": value_or_none(lambda: d.gain_gap_bounds),
+        "gain_gap_exact": value_or_none(lambda: d.gain_gaps.exact),
         "gain_gap_per_decision": value_or_none(lambda: d.gain_gap_per_decision),
+        "gain_gap_per_decision_bounds": value_or_none(lambda: d.gain_gap_per_decision_bounds),
         "second_best_policy": None if second is None else {s: m.actions[a] for s, a in zip(m.states, second)},
         "diameter": value_or_none(lambda: d.diameter),
         "diameter_bounds": value_or_none(lambda: d.diameter_bounds),
+        "diameter_exact": value_or_none(lambda: d.diameters.exact),
         "diameter_pair": pair,
         "upper_bound_constant": value_or_none(lambda: d.upper_bound_constant),
         "upper_bound_constant_consistent": value_or_none(lambda: d.upper_bound_constant_consistent),
@@ -208,17 +217,18 @@ def constants(d: Difficulty) -> list[tuple[str, str, str]]:
         (
             "C(M)",
             _show(value_or_none(lambda: d.lower_bound_constant)),
-            "reward per log N that any uniformly fast learner pays (eq:CM)",
+            "reward per log N that any uniformly fast learner pays (eq:CM)" + _within(lambda: d.lower_bound_constant_bounds),
         ),
         (
             "g",
             _infinite(lambda: d.gain_gap),
-            f"reward per unit time to the second-best policy ({', '.join(deviations[:3]) or '-'})",
+            f"reward per unit time to the second-best policy ({', '.join(deviations[:3]) or '-'})"
+            + _within(lambda: d.gain_gap_bounds),
         ),
         (
             "g per decision",
             _infinite(lambda: d.gain_gap_per_decision),
-            "reward per decision, least over suboptimal policies",
+            "reward per decision, least over suboptimal policies" + _within(lambda: d.gain_gap_per_decision_bounds),
         ),
         ("D(M)", _infinite(lambda: d.diameter), _diameter_words(d)),
         (
@@ -242,8 +252,18 @@ def _diameter_words(d: Difficulty) -> str:
     if value_or_none(lambda: d.diameter) is None:
         return "the longest of the shortest expected times between two states"
     s, t = (d.model.states[i] for i in d.diameter_pair)
-    lo, hi = d.diameter_bounds
-    return f"time from {s} to {t} at best" + (f", proved within {hi - lo:.1e}" if np.isfinite(hi - lo) else "")
+    return f"time from {s} to {t} at best" + _within(lambda: d.diameter_bounds)
+
+
+def _within(read: Callable[[], tuple[float, float]]) -> str:
+    """Return how closely a value is proved: the width of its interval, or the interval where that is wide or open."""
+    found = value_or_none(read)
+    if found is None or found[0] is None:
+        return ""
+    low, high = found
+    if high is None:
+        return f", proved to be at least {low:.6g}"
+    return f", proved within {high - low:.1e}" if high <= low * 1.001 else f", proved in [{low:.6g}, {high:.6g}]"
 
 
 def _show(value: float | None) -> str:
