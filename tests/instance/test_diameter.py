@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sojourn.instance import diameter as module
-from sojourn.instance.diameter import diameter
 from sojourn.instance.all_targets import AllTargets
+from sojourn.instance.diameter import diameter
 from sojourn.instance.first_passage import Passage
 from sojourn.model.ctmdp import CTMDP
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sojourn.errors import AssumptionError
-from sojourn.instance import first_passage
 from sojourn.instance import deviations as module
+from sojourn.instance import first_passage
 from sojourn.instance.all_targets import AllTargets
 from sojourn.instance.first_passage import Passage
 from sojourn.instance.gain_gap import gain_gap, gap_of

@@ -304,7 +304,7 @@ class Difficulty:
     @property
     def warnings(self) -> list[str]:
         """What to keep in mind when using these numbers, as sentences."""
-        from sojourn.instance.words import warnings_of
+        from sojourn.instance.cautions import warnings_of
 
         return warnings_of(self)
 

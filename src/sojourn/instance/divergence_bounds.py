@@ -29,7 +29,6 @@ def least_divergence_bounds(best: Optimum, rate_bounds: tuple[float, float]) -> 
     wanted = ~best.optimal | best.doubtful
     wanted &= np.isfinite(proof.error) & np.isfinite(np.maximum.reduceat(off, model.row_start[:-1]))
     low, high = np.zeros(model.n_pairs), np.full(model.n_pairs, np.inf)
-    divergence_intervals(
-        model.row_start, model.probability, b, off, model.rate, drift, drift_off, proof.gap, gap_off, *rate_bounds, wanted, low, high
-    )
+    data = model.row_start, model.probability, b, off, model.rate, drift, drift_off, proof.gap, gap_off
+    divergence_intervals(*data, *rate_bounds, wanted, low, high)
     return np.maximum(low, 0.0), high

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -145,12 +146,12 @@ def _factorized(chain: Chain, busy: int) -> Callable[[np.ndarray], np.ndarray]:
             )
         except RuntimeError:  # singular in floats: nothing is refined, and the errors say so
             return lambda right: out.copy()
-        solver = lu.solve
+        solver: Callable[..., np.ndarray] = lu.solve
     else:
         from scipy.linalg import lu_factor, lu_solve
 
         factors = lu_factor(np.eye(n - 1) - inner.toarray(), check_finite=False)
-        solver = lambda right: lu_solve(factors, right, check_finite=False)  # noqa: E731
+        solver = partial(lu_solve, factors, check_finite=False)
 
     def solve(right: np.ndarray) -> np.ndarray:
         x = np.zeros(n)
