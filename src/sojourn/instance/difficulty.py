@@ -14,7 +14,7 @@ from sojourn.instance.diameter import diameter as diameter_of
 from sojourn.instance.gain_gap import GainGap, gap_of
 from sojourn.instance.gaps import TIE, Optimum, optimum
 from sojourn.instance.least_divergence import LeastDivergence, alternative, least_divergence
-from sojourn.instance.lower_bound import horizon, lower_bound_constant, visits_needed
+from sojourn.instance.lower_bound import horizon, lower_bound_constant, lower_bound_constant_bounds, visits_needed
 from sojourn.instance.upper_bound import (
     bad_steps_bound,
     doubling_bound,
@@ -140,6 +140,14 @@ class Difficulty:
         """C(M) = Σ φ*/K over critical pairs, reward.   Paper: eq:CM"""
         return lower_bound_constant(self.optimum, self.divergences)
 
+    @cached_property
+    def lower_bound_constant_bounds(self) -> tuple[float, float]:
+        """An interval that holds C(M) for certain; with Bernoulli rewards its upper end is open (infinite)."""
+        self._need_irreducible("the lower bound C(M) needs")
+        value = self.lower_bound_constant
+        low, high = lower_bound_constant_bounds(self.optimum, self.rate_bounds, self.rewards == "bernoulli")
+        return min(low, value), max(high, value)
+
     def alternative(self, state: int | str, action: int | str) -> CTMDP:
         """Return the nearest model in which `action` ties with the best in `state`: its row and rate there are changed."""
         pair = self.model.pair(state, action)
@@ -174,6 +182,16 @@ class Difficulty:
     def gain_gap(self) -> GainGap:
         """g, reward per unit time: ρ* minus the next gain, a float with `policy`.  Infinite if all tie.   Paper: eq:gap-g"""
         return self.gain_gaps
+
+    @property
+    def gain_gap_bounds(self) -> tuple[float, float]:
+        """An interval that holds g for certain."""
+        return self.gain_gaps.bounds
+
+    @property
+    def gain_gap_per_decision_bounds(self) -> tuple[float, float]:
+        """An interval that holds g_step for certain."""
+        return self.gain_gaps.per_decision_bounds
 
     @property
     def gain_gap_per_decision(self) -> float:
@@ -286,7 +304,7 @@ class Difficulty:
     @property
     def warnings(self) -> list[str]:
         """What to keep in mind when using these numbers, as sentences."""
-        from sojourn.instance.words import warnings_of
+        from sojourn.instance.cautions import warnings_of
 
         return warnings_of(self)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from sojourn.instance.proof import REFINED_STATES, Proof, proved_gaps
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.optimality import advantages, noise
 from sojourn.solving.solution import Solution
@@ -25,6 +27,17 @@ class Optimum:
     optimal: np.ndarray
     policy: np.ndarray
     gain_bounds: tuple[float, float]
+    solution: Solution
+
+    @cached_property
+    def proof(self) -> Proof:
+        """The gaps with their proved errors."""
+        return proved_gaps(self.model, self.solution)
+
+    @cached_property
+    def doubtful(self) -> np.ndarray:
+        """Which pairs count as optimal although their gap is proved positive: it is within the tolerance of ties."""
+        return self.optimal & (self.proof.gap > self.proof.error)
 
 
 def optimum(model: CTMDP, solution: Solution | None = None, tie_tolerance: float = TIE) -> Optimum:
@@ -34,15 +47,24 @@ def optimum(model: CTMDP, solution: Solution | None = None, tie_tolerance: float
     rounding.  The tolerance does not change with the unit of time nor with the unit of reward.
     """
     found = solution if solution is not None else solve(model)
-    gap = -advantages(model, found.gain, found.bias)
+    proof = proved_gaps(model, found) if model.n_states <= REFINED_STATES else None
+    if proof is not None and np.isfinite(proof.error).all():
+        gap, rounding = proof.gap, proof.error
+    else:
+        gap, rounding = -advantages(model, found.gain, found.bias), noise(model, found.gain, found.bias)
     row = np.repeat(model.pair_state, np.diff(model.row_start))
     moves = np.add.reduceat(
         model.probability * np.abs(found.bias[model.next_state] - found.bias[row]), model.row_start[:-1]
     )
     size = np.abs(model.expected_reward) + np.abs(model.running - found.gain) / model.rate + moves
-    optimal = gap <= tie_tolerance * size + noise(model, found.gain, found.bias)
+    optimal = gap <= tie_tolerance * size + rounding
     optimal[model.policy_pairs(found.policy)] = True
-    return Optimum(model, found.gain, found.bias, np.where(optimal, 0.0, gap), optimal, found.policy, found.gain_bounds)
+    best = Optimum(
+        model, found.gain, found.bias, np.where(optimal, 0.0, gap), optimal, found.policy, found.gain_bounds, found
+    )
+    if proof is not None:
+        vars(best)["proof"] = proof
+    return best
 
 
 def gaps(model: CTMDP, solution: Solution | None = None) -> np.ndarray:

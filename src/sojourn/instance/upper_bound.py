@@ -33,9 +33,17 @@ def upper_bound_constant(
     lo, hi = rate_bounds
     pairs = n_states * n_actions
     stop = 2 * hi if consistent else 1 + hi
-    return 3 * (
-        34**2 * (hi * diameter) ** 2 * n_states * pairs + 2 * 73**2 * (hi / lo) ** 2 * pairs + 6 * pairs * (stop / lo) ** 2
+    reach, spread = hi * float(diameter), hi / lo
+    return 3 * (  # products, not powers: beyond floats they are infinite instead of an error
+        34**2 * (reach * reach) * n_states * pairs + 2 * 73**2 * (spread * spread) * pairs + 6 * pairs * (stop / lo) * (stop / lo)
     )
+
+
+def _logarithmic(times: float, constant: float, gap: float, n: float) -> float:
+    """Return times · C log(N)/g; 0 where no policy falls short (g infinite), infinite where g is 0 in floats."""
+    if math.isinf(gap) or n == 1:
+        return 0.0
+    return times * constant * math.log(n) / gap if gap > 0 else math.inf
 
 
 def regret_bound(constant: float, gap: float, offset: float, epochs: float) -> float:
@@ -43,7 +51,7 @@ def regret_bound(constant: float, gap: float, offset: float, epochs: float) -> f
     n = real_number("epochs", epochs)
     if n < 1:
         raise ParameterError(f"epochs is {n:g}; the bound holds for N >= 1 decisions.")
-    return 4 * constant * math.log(n) / gap + offset
+    return _logarithmic(4, constant, gap, n) + offset
 
 
 def doubling_bound(constant: float, gap: float, offset: float, epochs: float) -> float:
@@ -51,7 +59,7 @@ def doubling_bound(constant: float, gap: float, offset: float, epochs: float) ->
     n = real_number("epochs", epochs)
     if n < 2:
         raise ParameterError(f"epochs is {n:g}; the doubling bound needs N >= 2 (it takes log2 log2 N).")
-    return 16 * constant * math.log(n) / gap + (math.log2(math.log2(n)) + 2) * offset
+    return _logarithmic(16, constant, gap, n) + (math.log2(math.log2(n)) + 2) * offset
 
 
 def doubling_bound_time(constant: float, gap: float, offset: float, time: float, rate_bounds: tuple[float, float]) -> float:
@@ -61,7 +69,7 @@ def doubling_bound_time(constant: float, gap: float, offset: float, time: float,
         raise ParameterError(f"time is {horizon:g}; it must be positive.")
     lo, hi = rate_bounds
     n = hi * horizon + 2
-    return 16 * constant * math.log(n) / gap + offset * (2 + math.log2(math.log2(n))) + hi / lo + 1
+    return _logarithmic(16, constant, gap, n) + offset * (2 + math.log2(math.log2(n))) + hi / lo + 1
 
 
 def bad_steps_bound(constant: float, pairs: int, epochs: float, epsilon: float, delta: float) -> float:
