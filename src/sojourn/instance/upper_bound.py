@@ -7,6 +7,7 @@ consistent form puts g_step (reward per decision) for g and 2 rate_max for 1 + r
 
 from __future__ import annotations
 
+from dataclasses import replace
 import math
 from collections.abc import Callable
 
@@ -16,7 +17,8 @@ from sojourn.errors import ParameterError
 from sojourn.instance.enumeration import MAX_POLICIES, count_policies, policies
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.numbers import real_number
-from sojourn.solving.chain import Chain, chain_of, gain_and_bias
+from sojourn.solving.chain import chain_of
+from sojourn.solving.value import value_of
 
 WORK = 3e8  # multiplications up to which n_π is worked out
 STEPS = 30_000  # and decisions ahead
@@ -105,7 +107,7 @@ def settling_epochs(model: CTMDP, gap: float) -> dict[tuple[int, ...], int] | No
         return None if every is None else {_key(model, pairs): 1 for pairs in every}
     chains = [chain_of(model, pairs) for pairs in every]
     holding = np.array([chain.holding for chain in chains])
-    bias = np.array([gain_and_bias(chain, np.arange(model.n_states))[1] for chain in chains])
+    bias = np.array([value_of(chain, np.arange(model.n_states)).bias for chain in chains])
     last = np.ceil(2 * np.ptp(bias, axis=1) / (gap * holding.min(axis=1))) + 1
     return _last_failures(model, every, bias, holding, last, lambda n, h, ahead, time: np.abs(h - ahead) > gap / 2 * time)
 
@@ -121,9 +123,8 @@ def settling_epochs_needed(model: CTMDP, gap_per_decision: float, rho: float) ->
     loss = np.array([rho * chain.holding - chain.reward for chain in chains])
     mean, shape = np.zeros(len(every)), np.zeros_like(loss)
     for i, chain in enumerate(chains):
-        mean[i], shape[i], _ = gain_and_bias(
-            Chain(chain.matrix, loss[i], np.ones(model.n_states)), np.arange(model.n_states)
-        )
+        lost = value_of(replace(chain, reward=loss[i], holding=np.ones(model.n_states)), np.arange(model.n_states))
+        mean[i], shape[i] = lost.gain, lost.bias
     half = gap_per_decision / 2
     optimal = mean < half
     last = np.where(optimal, 0, np.ceil(np.ptp(shape, axis=1) / np.maximum(mean - half, half * 1e-9)) + 1)

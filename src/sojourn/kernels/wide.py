@@ -1,6 +1,7 @@
-"""The elimination of `elimination.py` on numbers of any size: positive x = m 2^e with m in [1, 2), or m = 0.
+"""The elimination of `elimination.py` on numbers of about 32 digits and any size: (h + l) 2^e with h in [1, 2), or h = 0.
 
-Needed where chains are crossed so rarely (1e-400) that floats cannot hold the numbers on the way, though the results may be ordinary.
+Needed where chains are crossed so rarely (once in 1e20 jumps, or in 1e400) that floats cannot hold the differences, or the numbers
+on the way, though the results may be ordinary.
 """
 
 import numpy as np
@@ -8,58 +9,70 @@ import numpy as np
 from sojourn.kernels.jit import inlined, kernel
 
 
-
-
-def add_wide_reference(m, e, m2, e2):
-    """Return m 2^e + m2 2^e2 as a mantissa in [1, 2) and an exponent, from Python's whole numbers (rounded once)."""
-    from fractions import Fraction
-
-    total = Fraction(m) * Fraction(2) ** e + Fraction(m2) * Fraction(2) ** e2
-    if total == 0:
-        return 0.0, 0
-    power = total.numerator.bit_length() - total.denominator.bit_length()
-    power -= total < Fraction(2) ** power
-    head = float(total / Fraction(2) ** power)
-    return (head / 2, power + 1) if head == 2.0 else (head, power)
+@inlined
+def normal(h, l, e):
+    """Return the same number with h in [1, 2) and l below half a unit of it."""
+    total = h + l
+    l = l - (total - h)
+    if total == 0.0:
+        return 0.0, 0.0, 0
+    if total >= 2.0:
+        return total * 0.5, l * 0.5, e + 1
+    if total < 1.0:
+        return total * 2.0, l * 2.0, e - 1
+    return total, l, e
 
 
 @inlined
-def add_wide(m, e, m2, e2):
-    """Return (m, e) of the sum."""
-    if m2 == 0.0:
-        return m, e
-    if m == 0.0:
-        return m2, e2
+def add_wide(h, l, e, h2, l2, e2):
+    """Return the sum of two numbers that are not negative."""
+    if h2 == 0.0:
+        return h, l, e
+    if h == 0.0:
+        return h2, l2, e2
     if e2 > e:
-        m, e, m2, e2 = m2, e2, m, e
+        h, l, e, h2, l2, e2 = h2, l2, e2, h, l, e
     apart = e - e2
-    if apart < 60:
-        m = m + m2 / (1 << apart)
-    if m >= 2.0:
-        return m * 0.5, e + 1
-    return m, e
+    if apart > 118:
+        return h, l, e
+    shrink = 1.0
+    if apart > 59:
+        shrink = 1.0 / (1 << 59)
+        apart -= 59
+    shrink /= 1 << apart
+    h2, l2 = h2 * shrink, l2 * shrink
+    total = h + h2
+    part = total - h
+    rest = (h - (total - part)) + (h2 - part)
+    return normal(total, rest + (l + l2), e)
 
 
 @inlined
-def multiply_wide(m, e, m2, e2):
-    """Return (m, e) of the product."""
-    if m == 0.0 or m2 == 0.0:
-        return 0.0, 0
-    m, e = m * m2, e + e2
-    if m >= 2.0:
-        return m * 0.5, e + 1
-    return m, e
+def multiply_wide(h, l, e, h2, l2, e2):
+    """Return the product."""
+    if h == 0.0 or h2 == 0.0:
+        return 0.0, 0.0, 0
+    total = h * h2
+    a, b = 134217729.0 * h, 134217729.0 * h2
+    a, b = a - (a - h), b - (b - h2)
+    c, d = h - a, h2 - b
+    rest = ((a * b - total) + a * d + c * b) + c * d
+    return normal(total, rest + (h * l2 + l * h2), e + e2)
 
 
 @inlined
-def divide_wide(m, e, m2, e2):
-    """Return (m, e) of the quotient by a positive number."""
-    if m == 0.0:
-        return 0.0, 0
-    m, e = m / m2, e - e2
-    if m < 1.0:
-        return m * 2.0, e - 1
-    return m, e
+def divide_wide(h, l, e, h2, l2, e2):
+    """Return the quotient by a positive number."""
+    if h == 0.0:
+        return 0.0, 0.0, 0
+    first = h / h2
+    a, b = 134217729.0 * first, 134217729.0 * h2
+    a, b = a - (a - first), b - (b - h2)
+    c, d = first - a, h2 - b
+    total = first * h2
+    rest = ((a * b - total) + a * d + c * b) + c * d
+    left = ((h - total) - rest) + (l - first * l2)
+    return normal(first, left / h2, e - e2)
 
 
 @inlined
@@ -70,10 +83,10 @@ def later(k, p, last, offset, state):
 
 
 @kernel
-def eliminate_wide(start, index, m_value, e_value, order, begin, offset, state):
-    """Take all states but the last out; return (pointer, m_through, e_through, m_onward, e_onward, m_total, e_total, roundings).
+def eliminate_wide(start, index, h_value, e_value, order, begin, offset, state):
+    """Take all states but the last out; return (pointer, through, onward, total, roundings); the middle three as (3, n) arrays.
 
-    Numbers of state k are at pointer[k]: one for each of its later neighbours in turn.
+    Numbers of state k are at pointer[k]: one for each of its later neighbours in turn.  Rows of the arrays: h, l, e.
     """
     n = order.size
     home, number, pointer = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
@@ -84,9 +97,9 @@ def eliminate_wide(start, index, m_value, e_value, order, begin, offset, state):
     pointer[n] = pointer[n - 1]
     for k in range(n):
         number[order[k]] = k
-    m_through, e_through = np.zeros(pointer[n]), np.zeros(pointer[n], dtype=np.int64)
-    m_onward, e_onward = np.zeros(pointer[n]), np.zeros(pointer[n], dtype=np.int64)
-    m_total, e_total = np.zeros(n), np.zeros(n, dtype=np.int64)
+    th, tl, te = np.zeros(pointer[n]), np.zeros(pointer[n]), np.zeros(pointer[n], dtype=np.int64)
+    oh, ol, oe = np.zeros(pointer[n]), np.zeros(pointer[n]), np.zeros(pointer[n], dtype=np.int64)
+    sh, sl, se = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64)
     for old in range(n):
         i = number[old]
         for edge in range(start[old], start[old + 1]):
@@ -97,81 +110,87 @@ def eliminate_wide(start, index, m_value, e_value, order, begin, offset, state):
                 for p in range(pointer[low + 1] - pointer[low]):
                     if later(low, p, begin[s + 1], offset[s], state) == high:
                         if i == low:
-                            m_onward[pointer[low] + p], e_onward[pointer[low] + p] = m_value[edge], e_value[edge]
+                            oh[pointer[low] + p], oe[pointer[low] + p] = h_value[edge], e_value[edge]
                         else:
-                            m_through[pointer[low] + p], e_through[pointer[low] + p] = m_value[edge], e_value[edge]
+                            th[pointer[low] + p], te[pointer[low] + p] = h_value[edge], e_value[edge]
     roundings = 0.0
     for k in range(n - 1):
         first, size, s = pointer[k], pointer[k + 1] - pointer[k], home[k]
-        m, e = 0.0, 0
+        h, l, e = 0.0, 0.0, 0
         for p in range(size):
-            m, e = add_wide(m, e, m_onward[first + p], e_onward[first + p])
-        m_total[k], e_total[k] = m, e
+            h, l, e = add_wide(h, l, e, oh[first + p], ol[first + p], oe[first + p])
+        sh[k], sl[k], se[k] = h, l, e
         for p in range(size):
-            if m_through[first + p] == 0.0:
+            at = first + p
+            if th[at] == 0.0:
                 continue
             roundings += size + 4
-            fm, fe = divide_wide(m_through[first + p], e_through[first + p], m, e)
-            m_through[first + p], e_through[first + p] = fm, fe
+            fh, fl, fe = divide_wide(th[at], tl[at], te[at], h, l, e)
+            th[at], tl[at], te[at] = fh, fl, fe
             i = later(k, p, begin[s + 1], offset[s], state)
             for q in range(size):
                 j = later(k, q, begin[s + 1], offset[s], state)
-                if j == i or m_onward[first + q] == 0.0:
+                if j == i or oh[first + q] == 0.0:
                     continue
-                pm, pe = multiply_wide(fm, fe, m_onward[first + q], e_onward[first + q])
+                ph, pl, pe = multiply_wide(fh, fl, fe, oh[first + q], ol[first + q], oe[first + q])
                 low, high = min(i, j), max(i, j)
-                t, at = home[low], pointer[low]
-                while later(low, at - pointer[low], begin[t + 1], offset[t], state) != high:
-                    at += 1
+                t, to = home[low], pointer[low]
+                while later(low, to - pointer[low], begin[t + 1], offset[t], state) != high:
+                    to += 1
                 if i == low:
-                    m_onward[at], e_onward[at] = add_wide(m_onward[at], e_onward[at], pm, pe)
+                    oh[to], ol[to], oe[to] = add_wide(oh[to], ol[to], oe[to], ph, pl, pe)
                 else:
-                    m_through[at], e_through[at] = add_wide(m_through[at], e_through[at], pm, pe)
-    return pointer, m_through, e_through, m_onward, e_onward, m_total, e_total, roundings
+                    th[to], tl[to], te[to] = add_wide(th[to], tl[to], te[to], ph, pl, pe)
+    return pointer, (th, tl, te), (oh, ol, oe), (sh, sl, se), roundings
 
 
 @kernel
-def totals_wide(pointer, begin, offset, state, m_through, e_through, m_onward, e_onward, m_total, e_total, m, e):
-    """Turn costs m 2^e (states x columns, positive) into expected totals until the last state, in place; return its cycle's totals."""
-    n, width = m.shape
+def totals_wide(pointer, begin, offset, state, through, onward, total, h, l, e):
+    """Turn costs (states x columns, none negative) into expected totals until the last state, in place; return its cycle's totals."""
+    th, tl, te = through
+    oh, ol, oe = onward
+    sh, sl, se = total
+    n, width = h.shape
     for s in range(begin.size - 1):
         for k in range(begin[s], begin[s + 1]):
             for p in range(pointer[k + 1] - pointer[k]):
                 at = pointer[k] + p
-                if m_through[at] != 0.0:
+                if th[at] != 0.0:
                     i = later(k, p, begin[s + 1], offset[s], state)
                     for c in range(width):
-                        pm, pe = multiply_wide(m_through[at], e_through[at], m[k, c], e[k, c])
-                        m[i, c], e[i, c] = add_wide(m[i, c], e[i, c], pm, pe)
-    m_cycle, e_cycle = m[n - 1].copy(), e[n - 1].copy()
-    m[n - 1], e[n - 1] = 0.0, 0
+                        ph, pl, pe = multiply_wide(th[at], tl[at], te[at], h[k, c], l[k, c], e[k, c])
+                        h[i, c], l[i, c], e[i, c] = add_wide(h[i, c], l[i, c], e[i, c], ph, pl, pe)
+    cycle = h[n - 1].copy(), l[n - 1].copy(), e[n - 1].copy()
+    h[n - 1], l[n - 1], e[n - 1] = 0.0, 0.0, 0
     for s in range(begin.size - 2, -1, -1):
         for k in range(begin[s + 1] - 1, begin[s] - 1, -1):
             for p in range(pointer[k + 1] - pointer[k]):
                 at = pointer[k] + p
-                j = later(k, p, begin[s + 1], offset[s], state)
-                for c in range(width):
-                    pm, pe = multiply_wide(m_onward[at], e_onward[at], m[j, c], e[j, c])
-                    m[k, c], e[k, c] = add_wide(m[k, c], e[k, c], pm, pe)
+                if oh[at] != 0.0:
+                    j = later(k, p, begin[s + 1], offset[s], state)
+                    for c in range(width):
+                        ph, pl, pe = multiply_wide(oh[at], ol[at], oe[at], h[j, c], l[j, c], e[j, c])
+                        h[k, c], l[k, c], e[k, c] = add_wide(h[k, c], l[k, c], e[k, c], ph, pl, pe)
             for c in range(width):
-                m[k, c], e[k, c] = divide_wide(m[k, c], e[k, c], m_total[k], e_total[k])
-    return m_cycle, e_cycle
+                h[k, c], l[k, c], e[k, c] = divide_wide(h[k, c], l[k, c], e[k, c], sh[k], sl[k], se[k])
+    return cycle
 
 
 @kernel
-def visits_wide(pointer, begin, offset, state, m_through, e_through):
-    """Return (m, e, roundings): expected visits of each state between two visits of the last one."""
+def visits_wide(pointer, begin, offset, state, through):
+    """Return (h, l, e, roundings): expected visits of each state between two visits of the last one."""
+    th, tl, te = through
     n = pointer.size - 1
-    m, e, worst = np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n)
-    m[n - 1] = 1.0
+    h, l, e, worst = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n)
+    h[n - 1] = 1.0
     for s in range(begin.size - 2, -1, -1):
         for k in range(begin[s + 1] - 1, begin[s] - 1, -1):
             for p in range(pointer[k + 1] - pointer[k]):
                 at = pointer[k] + p
-                if m_through[at] != 0.0:
+                if th[at] != 0.0:
                     i = later(k, p, begin[s + 1], offset[s], state)
-                    pm, pe = multiply_wide(m_through[at], e_through[at], m[i], e[i])
-                    m[k], e[k] = add_wide(m[k], e[k], pm, pe)
+                    ph, pl, pe = multiply_wide(th[at], tl[at], te[at], h[i], l[i], e[i])
+                    h[k], l[k], e[k] = add_wide(h[k], l[k], e[k], ph, pl, pe)
                     worst[k] = max(worst[k], worst[i])
             worst[k] += pointer[k + 1] - pointer[k] + 1
-    return m, e, worst.max()
+    return h, l, e, worst.max()

@@ -51,6 +51,11 @@ def generator_values(model: CTMDP, u: Pair) -> tuple[Pair, np.ndarray]:
 
     The stored numbers are taken as exact; a row that does not sum to one exactly stays where it is with the rest.
     """
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        return _generator_values(model, u)
+
+
+def _generator_values(model: CTMDP, u: Pair) -> tuple[Pair, np.ndarray]:
     zero = np.zeros(model.n_pairs)
     total: Pair = (model.reward.copy(), zero.copy())
     size, lost = np.abs(model.reward), zero.copy()  # `lost`: absolute, where differences of large biases cancel

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,11 +12,14 @@ from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.certificate import TINY
 from sojourn.solving.chain import Chain, reward_size
 from sojourn.solving.double_double import Pair, add, generator_values
+from sojourn.solving.elimination import TooLarge
 from sojourn.solving.optimality import EPSILON, best_pairs
 from sojourn.solving.structure import one_class, restricted
 from sojourn.solving.value import PolicyValue, value_of
 
 ROUNDS = 50
+ENOUGH = 1e-12  # residual, relative to the gain, from which on 32 digits are not needed for the factors too
+NEAR_ZERO = 1e-4  # gain over mean absolute income, below which incomes are said to cancel
 STEPS = 12  # corrections at most; each adds as many digits as the first solution had
 
 
@@ -45,8 +50,9 @@ class Refined:
 
     def smallest_width(self, model: CTMDP) -> float:
         """Return the width of an interval that floats can be expected to prove where incomes cancel, or nearly underflow."""
-        longest = float(np.diff(model.row_start).max())
-        return 64 * EPSILON * self._income(model) + 8 * (longest + 8) * TINY * (1 + float(model.rate.max()))
+        longest, income = float(np.diff(model.row_start).max()), self._income(model)
+        cancelled = 64 * EPSILON * income if abs(float(self.gain[0])) < NEAR_ZERO * income else 0.0
+        return cancelled + 8 * (longest + 8) * TINY * (1 + float(model.rate.max()))
 
     def _income(self, model: CTMDP) -> float:
         """Return the mean absolute income per unit of time."""
@@ -59,19 +65,31 @@ def refined(model: CTMDP, pairs: np.ndarray) -> Refined:
     pairs, chain, recurrent = one_class(model, pairs)
     value = value_of(chain, recurrent)
     part = restricted(model, np.arange(model.n_states), pairs)
-    zero = np.zeros(model.n_states)
-    found = Refined(pairs, chain, value, (np.array(value.gain), np.array(0.0)), (value.bias, zero))
+    start = Refined(pairs, chain, value, (np.array(value.gain), np.array(0.0)), (value.bias, np.zeros(model.n_states)))
+    found = _corrected(part, start, value.correction)
+    excess, error = found.surplus(part)
+    if not np.abs(excess).max() <= max(2 * error.max(), ENOUGH * abs(value.gain)):
+        from sojourn.solving.wide import WideElimination
+
+        assert value.factors is not None
+        with suppress(TooLarge):
+            found = _corrected(part, found, WideElimination(chain.matrix, value.factors.reference).correction)
+    return found
+
+
+def _corrected(part: CTMDP, found: Refined, correction: Callable[[np.ndarray, np.ndarray], tuple[float, Pair]]) -> Refined:
+    """Return the value after corrections by its own residual, as long as each gains a digit."""
     best, worst = found, np.inf
     for _ in range(STEPS):
         excess, error = found.surplus(part)
         off = float(np.abs(excess).max())
-        if not off < 0.1 * worst:  # no digits are gained any more
+        if not off < 0.1 * worst:
             break
         best, worst = found, off
         if (np.abs(excess) <= error).all():
             break
-        step, change = value.correction(chain, excess * chain.holding)
-        found = Refined(pairs, chain, value, add(found.gain, (np.array(step), np.array(0.0))), add(found.bias, (change, zero)))
+        step, change = correction(excess * found.chain.holding, found.chain.holding)
+        found = replace(found, gain=add(found.gain, (np.array(step), np.array(0.0))), bias=add(found.bias, change))
     return best
 
 
@@ -101,7 +119,6 @@ def evaluated_bounds(model: CTMDP, pairs: np.ndarray) -> tuple[float, float]:
     """Return an interval of the gain of one policy from one step of its own operator, with about 32 digits."""
     found = refined(model, pairs)
     part = restricted(model, np.arange(model.n_states), found.pairs)
-    return bounds_of(part, Refined(np.arange(model.n_states), found.chain, found.value, found.gain, found.bias),
-                     *found.surplus(part))
+    return bounds_of(part, replace(found, pairs=np.arange(model.n_states)), *found.surplus(part))
 
 

@@ -19,7 +19,7 @@ from sojourn.solving.policy_iteration import improve_until_optimal
 from sojourn.solving.refine import bounds_of, optimal_refined
 from sojourn.solving.solution import Solution
 from sojourn.solving.structure import first_policy
-from sojourn.solving.value import PolicyValue
+from sojourn.solving.value import LARGEST, PolicyValue
 
 METHODS = ("policy-iteration", "value-iteration", "linear-programming")
 DIRECT = 1000  # states up to which policy iteration goes first without asking
@@ -79,29 +79,40 @@ def _proved(model: CTMDP, name: str, tolerance: float) -> Solution:
     """Return the solution by one method, or raise ToleranceError where the proof is wider than asked."""
     began = time.perf_counter()
     pairs, gain, u, iterations, value = _BY_NAME[name](model, first_policy(model), tolerance)
-    accuracy = min(tolerance, 1e-9) * abs(gain) / 10
-    values, error = advantages(model, gain, u), noise(model, gain, u)
-    bounds = gain_bounds(model, u)
-    floor = 0.0
-    if value is not None:
-        bounds = max(bounds[0], value.bounds[0]), bounds[1]
-        if bounds[1] - bounds[0] > 5 * accuracy or (error * model.rate).max() > accuracy:
-            found, excess, wrong = optimal_refined(model, pairs, accuracy / 100)
-            gain, u = float(found.gain[0]), found.bias[0]
-            bounds = met(met(bounds, bounds_of(model, found, excess, wrong)), (found.value.bounds[0], np.inf))
-            values, error = excess / model.rate, wrong / model.rate
-            floor = found.smallest_width(model)
-    chosen = tied_pairs(model, values, error, accuracy)
-    gain = float(min(max(gain, bounds[0]), bounds[1]))
+    with np.errstate(over="ignore", invalid="ignore"):  # a bias beyond floats proves nothing, and the bounds say so
+        gain, u, bounds, chosen, floor = _best_proof(model, pairs, gain, u, value, tolerance)
     width = bounds[1] - bounds[0]
     remark = "" if width <= tolerance * abs(gain) else (
         f"the gain is so near 0, beside the incomes that make it up, that floats prove it to a width of {width:.3g} only")
-    solution = Solution(gain, u - u[0], model.pair_action[chosen], bounds, name, iterations, time.perf_counter() - began, model, remark)
+    bias = np.clip(u - u[0], -LARGEST, LARGEST)
+    solution = Solution(gain, bias, model.pair_action[chosen], bounds, name, iterations, time.perf_counter() - began, model, remark)
     if not width <= max(tolerance * abs(gain), floor):
         raise ToleranceError(
             f"the gain is {gain:.12g}, proved in [{bounds[0]:.12g}, {bounds[1]:.12g}]: the width {width:.3g} is above the "
             f"tolerance {tolerance:g} (relative to |gain|). Raise `tolerance`, or take the answer from `.best`.", solution)
     return solution
+
+
+Proof = tuple[float, np.ndarray, tuple[float, float], np.ndarray, float]  # gain, bias, bounds, pair per state, width that floats allow
+
+
+def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, value: PolicyValue | None, tolerance: float) -> Proof:
+    """Return what one Bellman step proves, with 16 digits, or 32 where these do not suffice."""
+    accuracy = min(tolerance, 1e-9) * abs(gain) / 10
+    values, error = advantages(model, gain, u), noise(model, gain, u)
+    bounds, floor = gain_bounds(model, u), 0.0
+    if value is not None:
+        bounds = met(bounds, (value.bounds[0], np.inf))  # a policy's own gain is a lower bound
+        if not (bounds[1] - bounds[0] <= 5 * accuracy and (error * model.rate).max() <= accuracy):
+            found, excess, wrong = optimal_refined(model, pairs, accuracy / 100)
+            gain, u = float(found.gain[0]), found.bias[0]
+            own = found.value.bounds
+            bounds = met(met(bounds, bounds_of(model, found, excess, wrong)), own if model.n_pairs == model.n_states else (own[0], np.inf))
+            values, error, floor = excess / model.rate, wrong / model.rate, found.smallest_width(model)
+    if not np.isfinite(values).all():
+        values, error = np.zeros(model.n_pairs), np.ones(model.n_pairs)
+        values[pairs] = 10.0
+    return float(min(max(gain, bounds[0]), bounds[1])), u, bounds, tied_pairs(model, values, error, accuracy), floor
 
 
 def _policy_iteration(model: CTMDP, start: np.ndarray, tolerance: float) -> Answer:

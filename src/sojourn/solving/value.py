@@ -31,15 +31,18 @@ class PolicyValue:
         """An interval that holds the gain for certain."""
         return float(np.nextafter(self.gain - self.gain_error, -np.inf)), float(np.nextafter(self.gain + self.gain_error, np.inf))
 
-    def correction(self, chain: Chain, rest: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return what to add to (gain, bias) so that a residual `rest` of r - gain τ + P bias - bias becomes 0."""
+    def correction(self, rest: np.ndarray, holding: np.ndarray) -> tuple[float, tuple[np.ndarray, np.ndarray]]:
+        """Return what to add to (gain, bias) so that a residual `rest` of r - gain τ + P bias - bias becomes 0.
+
+        The change of the bias as a sum of two floats.
+        """
         assert self.factors is not None
-        found = self.factors.totals(np.column_stack([np.maximum(rest, 0.0), np.maximum(-rest, 0.0), chain.holding]))
+        found = self.factors.totals(np.column_stack([np.maximum(rest, 0.0), np.maximum(-rest, 0.0), holding]))
         with np.errstate(over="ignore", invalid="ignore"):
             step = (found.cycle[0] - found.cycle[1]) / found.cycle[2]
             change = found.until[:, 0] - found.until[:, 1] - step * found.until[:, 2]
             change = np.ldexp(change, found.until_power)
-        return float(step), np.nan_to_num(change, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+        return float(step), (np.where(np.isfinite(change), change, 0.0), np.zeros(len(rest)))
 
 
 def value_of(chain: Chain, recurrent: np.ndarray, often: int = -1) -> PolicyValue:
