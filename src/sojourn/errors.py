@@ -40,6 +40,14 @@ class StoreError(SojournError, RuntimeError):
     """A study's store cannot be used as asked."""
 
 
+class ReplicationError(SojournError, RuntimeError):
+    """Replications of a study raised; all others are in the store; `.failures` holds which failed, why, and how to repeat them."""
+
+    def __init__(self, message: str, failures: object = ()):
+        super().__init__(message)
+        self.failures = failures
+
+
 class MissingExtraError(SojournError, ImportError):
     """An optional dependency is not installed; the message names the extra."""
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from sojourn.errors import StoreError
 from sojourn.study.adopt import adopt
+from sojourn.study.failures import failure_rows, record_failure
 from sojourn.study.schema import checksum
 from sojourn.study.spec import Spec
 from sojourn.study.store import Result, Store, result_key
@@ -73,6 +74,8 @@ def _copy(source: Store, target: Store, done: Merged) -> None:
                     )
                 )
         done.copied += target.add_results(new, code=min(codes.values()))
+    for key, model, learner, replication, code, said in failure_rows(source):
+        record_failure(target, key, models[model], learners[learner], replication, codes.get(code, min(codes.values())), said)
 
 
 def _entries(source: Store, target: Store) -> tuple[dict[int, int], dict[int, int]]:

@@ -15,6 +15,7 @@ from typing import Any
 from sojourn.errors import StoreError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.study.entries import unpacked_model
+from sojourn.study.failures import failure_rows
 from sojourn.study.lock import Lock
 from sojourn.study.pack import canonical, digest, unpack
 from sojourn.study.schema import RESULTS, checksum, connect, damaged, prepare, speaking, transaction
@@ -194,7 +195,7 @@ class Store:
         said = [row[0] for row in self._rows("PRAGMA integrity_check(3)")]
         if said != ["ok"]:
             raise StoreError(f"the store {self.path}: " + damaged("; ".join(said)))
-        self.specs(), self.codes()
+        self.specs(), self.codes(), failure_rows(self)
         found = sum(1 for _ in self.results())
         count, last = self.meta("count", 0), self._rows("SELECT count(*), coalesce(max(id), 0) FROM results")[0]
         if not found == count == last[0] == last[1]:
@@ -258,7 +259,8 @@ class Store:
                 if self._database.execute("SELECT 1 FROM results WHERE key = ?", (r.key,)).fetchone() is None:
                     self._insert("results", r.key, r.model, r.learner, r.replication, code, float(r.seconds), r.payload)
                     new += 1
-                self._database.execute("DELETE FROM checkpoints WHERE key = ?", (r.key,))
+                for table in ("checkpoints", "failures"):
+                    self._database.execute(f"DELETE FROM {table} WHERE key = ?", (r.key,))
             if new:
                 self._set_meta("count", self.meta("count", 0) + new)
         return new
