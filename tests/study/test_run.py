@@ -162,6 +162,22 @@ def test_a_changed_program_is_accepted_if_it_gives_the_same_numbers_and_refused_
         assert store.replications == 4 and len(store.codes()) == 2
 
 
+@pytest.mark.parametrize(("column", "factor", "goes_on"), [("regret", 1 + 1e-13, True), ("pseudo_regret", 1 + 1e-11, True),
+                                                           ("pseudo_regret", 1 + 1e-3, False), ("times", 1 + 1e-15, False)])
+def test_a_changed_program_may_change_the_last_digits_of_regrets_only(small_study, monkeypatch, column, factor, goes_on):
+    small_study().run(workers=1)
+    monkeypatch.setattr("sojourn.study.adopt.fingerprint", lambda: "another")
+    honest = Replication.columns
+    monkeypatch.setattr(
+        Replication, "columns", lambda self: {k: v * (factor if k == column else 1) for k, v in honest(self).items()}
+    )
+    if goes_on:
+        assert small_study(replications=4).run(workers=1).tally.replications == CELLS
+    else:
+        with pytest.raises(StoreError, match=f"program has changed .* {column} = "):
+            small_study(replications=4).run(workers=1)
+
+
 def test_an_executor_that_breaks_is_made_anew_and_nothing_is_lost(small_study, reference):
     made = []
 

@@ -237,7 +237,7 @@ def plot(store: Path, out: Path | None, kind: str, regret: str, band: str) -> No
     """Write every figure of the report as a file of its own."""
     from sojourn.report.figures import write_figures
 
-    for path in write_figures(store, out or store.with_suffix(""), kind, regret=regret, band=band):
+    for path in write_figures(store, out or (store.with_suffix("") if store.name else store), kind, regret=regret, band=band):
         click.echo(str(path))
 
 

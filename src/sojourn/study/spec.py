@@ -16,6 +16,7 @@ import numpy as np
 from sojourn.errors import FileError, ParameterError, SojournError, unknown_name
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.files import file_path, load
 from sojourn.simulation.holding import holding_laws
 from sojourn.study.entries import LearnerEntry, ModelEntry
 from sojourn.study.toml import to_toml
@@ -57,14 +58,20 @@ class Spec:
 
 def read_study(path: str | PathLike[str]) -> Spec:
     """Return the study in a TOML file; files it names are looked up beside it."""
+    path = file_path(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
         raw = tomllib.loads(text)
     except FileNotFoundError:
-        raise FileError(f"there is no study file {str(path)!r}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileError(f"there is no study file {str(path)!r}; give the path of a TOML file.") from None
+    except OSError as error:
+        why = error.strerror or error
+        raise FileError(f"cannot read the study file {str(path)!r}: {why}. Give the path of a TOML file.") from error
+    except RecursionError:
+        raise FileError(f"{path} nests its brackets too deep; a study needs three levels.") from None
+    except ValueError as error:  # not TOML, not UTF-8, a number of thousands of digits, a name that no file can have
         raise FileError(f"{path} is not TOML: {error}") from error
-    return checked_study(raw, folder=Path(path).parent, text=text, where=str(path))
+    return checked_study(raw, folder=path.parent, text=text, where=str(path))
 
 
 def checked_study(raw: Mapping[str, Any], folder: Path | None = None, text: str = "", where: str = "the study") -> Spec:
@@ -134,7 +141,7 @@ def _head(table: Any, problems: list[str]) -> dict[str, Any]:
         problems.append(f"[study] common_random_numbers is {out['common_random_numbers']!r}; it must be true or false.")
     if isinstance(out["start"], bool) or not isinstance(out["start"], (int, str)):
         problems.append(f"[study] start is {out['start']!r}; it must be the index or the label of a state.")
-    out["checkpoints"] = _checkpoints(table.get("checkpoints", DEFAULT_CHECKPOINTS), out["epochs"] or out["time"], problems)
+    out["checkpoints"] = _checkpoints(table.get("checkpoints", DEFAULT_CHECKPOINTS), out["epochs"], out["time"], problems)
     return out
 
 
@@ -160,14 +167,19 @@ def _positive(table: Mapping[str, Any], key: str, problems: list[str]) -> float 
     return float(value)
 
 
-def _checkpoints(value: Any, end: float | None, problems: list[str]) -> int | tuple[float, ...]:
-    """Return a count of checkpoints, or the increasing list of them."""
+def _checkpoints(value: Any, epochs: int | None, time: float | None, problems: list[str]) -> int | tuple[float, ...]:
+    """Return a count of checkpoints, or the increasing list of them: whole epochs, or times."""
     if isinstance(value, (list, tuple)):
+        end = epochs or time or float("inf")
         good = value and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in value)
-        if not good or not all(a < b for a, b in pairwise(value)) or value[0] <= 0 or (end is not None and value[-1] > end):
+        if not good or not all(a < b for a, b in pairwise(value)) or not value[0] > 0 or not value[-1] <= min(end, 1e300):
             problems.append(
                 f"[study] checkpoints is {_short(value)}; a list must hold increasing positive numbers up to the horizon."
             )
+            return DEFAULT_CHECKPOINTS
+        broken = [x for x in value if epochs and x != int(x)]
+        if broken:
+            problems.append(f"[study] checkpoints holds {broken[0]!r}; of a study in epochs they must be whole numbers.")
             return DEFAULT_CHECKPOINTS
         return tuple(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 2 <= value <= 100_000:
@@ -225,7 +237,6 @@ def _model(entry: Any, number: int, folder: Path | None, problems: list[str]) ->
 
 
 def _built(way: str, value: Any, parameters: dict[str, Any], folder: Path | None) -> CTMDP:
-    from sojourn.model.files import load
     from sojourn.zoo.catalogue import make
 
     if way == "model":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 
 from sojourn.errors import StoreError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.files import file_path
 from sojourn.study.entries import unpacked_model
 from sojourn.study.failures import failure_rows
 from sojourn.study.lock import Lock
@@ -74,12 +76,15 @@ class Store:
     """The store at `path`.  Opened for writing it is locked; reading needs no lock and may go on meanwhile."""
 
     def __init__(self, path: str | PathLike[str], write: bool = False, wait: float = 0.0):
-        self.path = Path(path)
+        self.path = file_path(path)
         self.write = write
         self._lock = Lock(self.path, wait) if write else None
+        self.new = write and not os.path.lexists(self.path)  # made by this opening
         try:
             self._database = connect(self.path, write)
             prepare(self._database, self.path, write)
+            if self._lock is not None:
+                self._lock.hold_store()
         except BaseException:
             self.close()
             raise
@@ -100,6 +105,14 @@ class Store:
                     database.execute("PRAGMA journal_mode = DELETE")  # one file, which can be read where nothing can be written
             database.close()
         if self._lock is not None:
+            self._lock.release()
+
+    def discard(self) -> None:
+        """Remove a store that this opening made, and close it: something went wrong before it held anything."""
+        if self.new and self._lock is not None:
+            self._database.close()
+            for suffix in ("", "-wal", "-shm", "-journal", ".lock"):
+                Path(f"{self._lock.store}{suffix}").unlink(missing_ok=True)
             self._lock.release()
 
     # ---- reading ------------------------------------------------------------------------------------------------
