@@ -156,6 +156,14 @@ def test_a_path_that_no_file_can_have_is_refused(path):
         read_study(path)
 
 
+@pytest.mark.parametrize("value", ["nan", "07:32:00", "[1, inf]", "{a = 1979-05-27}"])
+def test_a_parameter_that_cannot_be_part_of_a_key_is_named(tmp_path, value):
+    path = tmp_path / "odd.toml"
+    path.write_text(GOOD + f'\n[[learners]]\nclass = "collections:Counter"\nodd = {value}\n')
+    with pytest.raises(ParameterError, match=r"odd is .*; a parameter must be a finite number, a text"):
+        read_study(path)
+
+
 def test_a_folder_is_no_study_file(tmp_path):
     with pytest.raises(FileError, match=r"cannot read the study file .* Is a directory"):
         read_study(tmp_path)

@@ -19,6 +19,7 @@ from sojourn.model.ctmdp import CTMDP
 from sojourn.model.files import file_path, load
 from sojourn.simulation.holding import holding_laws
 from sojourn.study.entries import LearnerEntry, ModelEntry
+from sojourn.study.pack import canonical
 from sojourn.study.toml import to_toml
 
 STUDY_KEYS = ("name", "epochs", "time", "replications", "seed", "checkpoints", "common_random_numbers", "start")
@@ -270,11 +271,24 @@ def _learner(entry: Any, number: int, epochs: int | None, problems: list[str]) -
         problems.append(f"{where}: label is {label!r} and supports is {supports!r}; they must be a text, and true or false.")
         return None
     found = LearnerEntry(label, name, home, parameters, supports)
-    wrong = found.problems()
+    wrong = [
+        f"{key} is {_short(value)}; a parameter must be a finite number, a text, true, false, or a list or table of these."
+        for key, value in parameters.items()
+        if not _plain(value)
+    ] or found.problems()
     if not wrong and epochs and {"delta", "horizon"} <= found.settings and not {"delta", "horizon"} & set(parameters):
         found = LearnerEntry(label, name, home, parameters | {"horizon": epochs}, supports)  # delta = 1/N, thm:UCRL
     problems += [f"{where}: {problem}" for problem in wrong]
     return None if wrong else found
+
+
+def _plain(value: Any) -> bool:
+    """Return whether a parameter can be part of a content key: dates, NaN and objects cannot."""
+    try:
+        canonical(value)
+        return True
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 def _default_label(name: str, parameters: dict[str, Any]) -> str:
