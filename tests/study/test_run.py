@@ -178,6 +178,14 @@ def test_a_changed_program_may_change_the_last_digits_of_regrets_only(small_stud
             small_study(replications=4).run(workers=1)
 
 
+def test_a_changed_program_that_fails_where_the_old_one_did_not_is_refused_in_words(small_study, monkeypatch):
+    small_study().run(workers=1)
+    monkeypatch.setattr("sojourn.study.adopt.fingerprint", lambda: "another")
+    monkeypatch.setattr(Replication, "step", lambda self: 1 / 0)
+    with pytest.raises(StoreError, match="was finished there and now fails with ZeroDivisionError: division by zero"):
+        small_study().run(workers=1)
+
+
 def test_an_executor_that_breaks_is_made_anew_and_nothing_is_lost(small_study, reference):
     made = []
 

@@ -124,10 +124,17 @@ def _probe(store: Store, cells: list[Cell]) -> None:
             continue
         old = stored.data
         until = int(old["epochs"][np.searchsorted(old["epochs"], PROBE_EPOCHS).clip(max=len(old["epochs"]) - 1)])
-        again = Replication(
-            cell.model.model, cell.learner, stored.replication, cell.horizon, cell.model.key, cell.model.holding_times
-        )
-        again.advance(until)
+        try:
+            again = Replication(
+                cell.model.model, cell.learner, stored.replication, cell.horizon, cell.model.key, cell.model.holding_times
+            )
+            again.advance(until)
+        except Exception as error:
+            raise StoreError(
+                f"the program has changed since {store.path} was written: {cell.label}, replication {stored.replication}, was "
+                f"finished there and now fails with {type(error).__name__}: {error}. Mend the cause, run into another --store, "
+                "or go on with the program that wrote it."
+            ) from error
         columns = again.columns()
         wrong = difference(columns, old)
         if wrong is not None:

@@ -21,10 +21,10 @@ except ImportError:  # pragma: no cover - Windows
 
 
 class Lock:
-    """An exclusive lock on `<store>.lock` and on the store itself, held until `release()` or the end of the process.
+    """An exclusive lock on `<store>.lock`, held until `release()` or the end of the process, however it ends.
 
-    The name is that of the real file, so that a symbolic link leads to the same lock; the lock on the store's own file is for
-    other names of it that cannot be seen (hard links).
+    The name is that of the real file, so that a symbolic link leads to the same lock.  A file that has several names (hard
+    links) is locked itself too; others are not, since over a network that would keep readers out.
     """
 
     def __init__(self, store: Path, wait: float = 0.0):
@@ -33,7 +33,7 @@ class Lock:
         self._itself: IO[bytes] | None = None
         self._file = self._opened()
         end = time.monotonic() + wait
-        while not (self._taken() and self.hold_store()):
+        while not (self._taken() and self._alone()):
             if time.monotonic() >= end:
                 holder = self.holder()
                 self._file.close()
@@ -74,12 +74,11 @@ class Lock:
         self._file = self._opened()
         return False
 
-    def hold_store(self) -> bool:
-        """Lock the store's own file too, where it is there by now; return whether nobody else holds it, under whatever name."""
-        if self._itself is None and self.store.is_file():
-            with contextlib.suppress(OSError):
-                self._itself = open(self.store, "rb")  # noqa: SIM115 - held until `release`
-            if self._itself is not None and not _locked(self._itself):
+    def _alone(self) -> bool:
+        """Lock the store's own file too, if it has several names; return whether nobody else holds it."""
+        if self._itself is None and self.store.is_file() and self.store.stat().st_nlink > 1:
+            self._itself = open(self.store, "r+b")  # noqa: SIM115 - held until `release`
+            if not _locked(self._itself):
                 self._itself.close()
                 self._itself = None
                 return False

@@ -127,7 +127,7 @@ def _head(table: Any, problems: list[str]) -> dict[str, Any]:
         if key not in STUDY_KEYS:
             problems.append("[study] has no key " + _guess(key, STUDY_KEYS))
     out: dict[str, Any] = {"start": table.get("start", 0), "name": table.get("name", "")}
-    if not isinstance(out["name"], str) or not out["name"].strip():
+    if not _is_text(out["name"]):
         problems.append(f"[study] name is {out['name']!r}; it must be a text that is not empty.")
     out["epochs"] = _whole(table, "epochs", None, 1, MAX_EPOCHS, problems)
     out["time"] = _positive(table, "time", problems)
@@ -231,7 +231,7 @@ def _model(entry: Any, number: int, folder: Path | None, problems: list[str]) ->
         problems.append(f"{where}: {error}")
         return None
     label = entry.get("label", Path(entry["file"]).stem if ways[0] == "file" else model.name or f"model {number}")
-    if not isinstance(label, str) or not label.strip():
+    if not _is_text(label):
         problems.append(f"{where}: label is {label!r}; it must be a text that is not empty.")
         return None
     return ModelEntry(label, {k: v for k, v in entry.items() if k != "model"} | {"label": label}, model, entry.get("holding_times"))
@@ -267,7 +267,7 @@ def _learner(entry: Any, number: int, epochs: int | None, problems: list[str]) -
     }
     label = entry.get("label") or _default_label(name or str(home).partition(":")[2], parameters)
     supports = entry.get("supports", False)
-    if not isinstance(label, str) or not isinstance(supports, bool):
+    if not _is_text(label) or not isinstance(supports, bool):
         problems.append(f"{where}: label is {label!r} and supports is {supports!r}; they must be a text, and true or false.")
         return None
     found = LearnerEntry(label, name, home, parameters, supports)
@@ -280,6 +280,11 @@ def _learner(entry: Any, number: int, epochs: int | None, problems: list[str]) -
         found = LearnerEntry(label, name, home, parameters | {"horizon": epochs}, supports)  # delta = 1/N, thm:UCRL
     problems += [f"{where}: {problem}" for problem in wrong]
     return None if wrong else found
+
+
+def _is_text(value: Any) -> bool:
+    """Return whether a name can be written: a text that is not empty and holds no half of a character pair."""
+    return isinstance(value, str) and bool(value.strip()) and not any("\ud800" <= char <= "\udfff" for char in value)
 
 
 def _plain(value: Any) -> bool:

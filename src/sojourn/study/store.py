@@ -83,8 +83,6 @@ class Store:
         try:
             self._database = connect(self.path, write)
             prepare(self._database, self.path, write)
-            if self._lock is not None:
-                self._lock.hold_store()
         except BaseException:
             self.close()
             raise
