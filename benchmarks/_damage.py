@@ -162,12 +162,13 @@ def damaged_npz(data: bytes, rng: np.random.Generator) -> bytes:
     elif way == 6:  # the labels
         members["header.npy"] = array(np.frombuffer(damaged_json(members["header.npy"][128:], rng), dtype="|u1"), "|u1")
     else:  # sizes that lie
-        packed = bytearray(zipped(list(members.items()), method))
+        lying = bytearray(zipped(list(members.items()), method))
         for _ in range(3):
-            at = packed.rfind(b"PK\x01\x02", 0, int(rng.integers(len(packed))) + 1)
-            packed[at + 24 : at + 28] = int(rng.integers(2**32)).to_bytes(4, "little") if at >= 0 else packed[at + 24 : at + 28]
-        return bytes(packed)
-    return zipped(list(members.items()), method)
+            at = lying.rfind(b"PK\x01\x02", 0, int(rng.integers(len(lying))) + 1)
+            lying[at + 24 : at + 28] = int(rng.integers(2**32)).to_bytes(4, "little") if at >= 0 else lying[at + 24 : at + 28]
+        return bytes(lying)
+    packed = zipped(list(members.items()), method)
+    return damaged_bytes(packed, rng) if rng.random() < 0.3 else packed  # what unpacks it is damaged too
 
 
 def damaged_toml(data: bytes, rng: np.random.Generator) -> bytes:
