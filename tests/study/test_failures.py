@@ -129,6 +129,15 @@ def test_failures_are_recorded_on_dask(small_study, brittle):
         check(ten(small_study, brittle), executor=client.get_executor(pure=False))
 
 
+def test_a_learner_that_ends_the_program_ends_its_own_replication_only(small_study, brittle):
+    place = brittle[1].with_name("brittle_learner.py")
+    place.write_text(BRITTLE.replace("raise ZeroDivisionError", "raise SystemExit"))
+    study = ten(small_study, brittle)
+    with pytest.raises(ReplicationError, match="replications 1, 4, 7 failed with SystemExit: by design"):
+        study.run(workers=1)
+    assert study.status()["finished"] == 17
+
+
 class Refusing(Inline):
     """An executor that cannot carry the tasks of one learner."""
 

@@ -232,7 +232,7 @@ def _walk_one(
         else:
             outcome.paused = (replication.walk.epoch, replication.state())
         outcome.share += replication.share - share
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a learner that calls sys.exit ends its own replication only
         outcome.failed.append((number, _account(batch, number, error, replication.walk.epoch if replication else 0)))
         outcome.share += 1.0 - share
     if replication is not None:
