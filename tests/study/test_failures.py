@@ -14,6 +14,7 @@ from sojourn.simulation.regret import yardstick
 from sojourn.solving.solve import solve
 from sojourn.study import task
 from sojourn.study.executors import Inline
+from sojourn.study.failures import described
 from sojourn.study.merge import merge
 from sojourn.study.run import run_study
 from sojourn.study.store import Store
@@ -31,7 +32,7 @@ class Brittle:
 
     def plan(self):
         if self.unlucky and self.seen >= 100 and os.path.exists(os.environ["BRITTLE_FILE"]):
-            raise ZeroDivisionError("by design, \\udcff included")
+            raise ZeroDivisionError("by design")
         return Plan(self.knowledge.pair_action[self.knowledge.pair_start[:-1]], max_epochs=50)
 
     def observe(self, history):
@@ -77,7 +78,7 @@ def check(study, **how):
     kept = study.failures()
     assert [one.replication for one in kept] == FAILED and {one.epoch for one in kept} == {100}
     assert all(one.spawn_key[-1] == one.replication and one.seed == 5 for one in kept)
-    assert "in plan" in kept[0].place and kept[0].traceback.endswith("included")
+    assert "in plan" in kept[0].place and kept[0].traceback.endswith("by design")
     status = study.status()
     assert (status["finished"], status["missing"], status["failed"]) == (17, 3, 3)
 
@@ -127,6 +128,17 @@ def test_failures_are_recorded_on_dask(small_study, brittle):
         cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50)
         client = stack.enter_context(distributed.Client(stack.enter_context(cluster), set_as_default=False))
         check(ten(small_study, brittle), executor=client.get_executor(pure=False))
+
+
+def test_an_error_is_described_whatever_its_text():
+    class Mute(Exception):
+        def __str__(self):
+            raise ValueError("no text")
+
+    assert described(ValueError("half \udcff"))["error"] == r"ValueError: half \udcff"
+    assert described(KeyError())["error"] == "KeyError" and described(KeyError())["place"] == ""
+    assert described(Mute())["error"] == "Mute: (its text cannot be shown)"
+    assert len(described(ValueError("x" * 10_000))["error"]) == 500
 
 
 def test_a_learner_that_ends_the_program_ends_its_own_replication_only(small_study, brittle):

@@ -45,12 +45,12 @@ class Outcome:
     (number, account) of those that raised: see `study/failures.py`."""
 
     finished: list[tuple[int, bytes, float]] = field(default_factory=list)
-    failed: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     paused: tuple[int, bytes] | None = None
     decisions: int = 0
     cpu_seconds: float = 0.0
     share: float = 0.0  # replications' worth of progress
     final_regret: list[float] = field(default_factory=list)
+    failed: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
 
 
 def seed_address(horizon: dict[str, Any], model_key: str, learner_key: str, replication: int) -> np.random.SeedSequence:
