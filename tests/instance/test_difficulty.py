@@ -231,3 +231,9 @@ def test_a_diameter_beyond_floats_says_that_its_upper_end_is_open():
     found = sojourn.difficulty(CTMDP.from_arrays(walk, np.ones((400, 1))), (1, 1))
     assert 1e240 < found.diameter < np.inf and found.diameter_bounds[1] == np.inf and not found.diameter.exact
     assert any("beyond" in w for w in found.warnings)
+
+
+@pytest.mark.parametrize("what", [sojourn.difficulty, sojourn.gain_gap, sojourn.gaps, sojourn.diameter])
+def test_something_else_than_a_model_is_refused(what):
+    with pytest.raises(ModelError, match=r"the model is None \(a NoneType\); it must be a CTMDP"):
+        what(None)

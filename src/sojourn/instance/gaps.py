@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from sojourn.instance.proof import REFINED_STATES, Proof, proved_gaps
-from sojourn.model.ctmdp import CTMDP
+from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.solving.optimality import advantages, noise
-from sojourn.solving.solution import Solution
+from sojourn.solving.solution import Solution, require_solution_of
 from sojourn.solving.solve import solve
 
 TIE = 1e-11  # a gap below TIE times the size of its terms (and above rounding) counts as a tie
@@ -46,6 +46,8 @@ def optimum(model: CTMDP, solution: Solution | None = None, tie_tolerance: float
     An action ties with the best when its gap is below `tie_tolerance` times |r| + |c - ρ|/λ + Σ p |h(j) - h(s)|, or is
     rounding.  The tolerance does not change with the unit of time nor with the unit of reward.
     """
+    require_model(model)
+    require_solution_of(model, solution)
     found = solution if solution is not None else solve(model)
     proof = proved_gaps(model, found) if model.n_states <= REFINED_STATES else None
     if proof is not None and np.isfinite(proof.error).all():
@@ -76,4 +78,5 @@ def gaps(model: CTMDP, solution: Solution | None = None) -> np.ndarray:
     >>> gaps(model).round(6).tolist()
     [[3.761905, 0.0], [0.0, 5.959184]]
     """
+    require_model(model)
     return model.table(optimum(model, solution).gap)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -102,8 +103,6 @@ class DoublingCTUCRL(Doubling):
                  stop: str = "printed", planning: str = "printed", unknown_rewards: bool = False, seed: int = 0):
         checked_knowledge(knowledge)
 
-        def make(delta: float) -> CTUCRL:
-            return CTUCRL(knowledge, delta, radius_scale=radius_scale, reward_range=reward_range, stop=stop,
-                          planning=planning, unknown_rewards=unknown_rewards)
-
+        make = partial(CTUCRL, knowledge, radius_scale=radius_scale, reward_range=reward_range, stop=stop, planning=planning,
+                       unknown_rewards=unknown_rewards)  # can be pickled, which a function made here could not
         super().__init__(knowledge, make, seed)

@@ -68,9 +68,7 @@ class Episode:
         self.index = index
         self.start_epoch = start_epoch
         self.epochs = 0
-        self.epochs_left = NO_LIMIT if plan.max_epochs is None else int(plan.max_epochs)
-        if self.epochs_left < 1:
-            raise ParameterError(f"the plan's max_epochs is {plan.max_epochs}; it must be at least 1.")
+        self.epochs_left = NO_LIMIT if plan.max_epochs is None else _whole(plan.max_epochs)
         self.left = _quota(plan.quota, knowledge)
         self.policy_pair, self.cumulative = _policy(plan.policy, knowledge)
 
@@ -163,10 +161,37 @@ def begin_episode(learner: Any, knowledge: Knowledge) -> Episode:
     return episode
 
 
+def chosen_action(learner: Any, state: int) -> int:
+    """Return the index of the action that `learner.act(state)` chose; raise where that is no whole number."""
+    action = learner.act(state)
+    try:
+        index = int(action)
+        if index == action:
+            return index
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ParameterError(f"act({state}) of {type(learner).__name__} returned {action!r}; it must return the index of an action.")
+
+
+def _whole(max_epochs: Any) -> int:
+    try:
+        if max_epochs >= 1:
+            return int(min(max_epochs, NO_LIMIT))
+    except (TypeError, ValueError):
+        pass
+    raise ParameterError(f"the plan's max_epochs is {max_epochs!r}; it must be a number of decisions, at least 1.")
+
+
 def _quota(quota: Any, knowledge: Knowledge) -> np.ndarray:
     if quota is None:
         return np.full(knowledge.n_pairs, NO_LIMIT, dtype=np.int64)
-    array = np.asarray(quota)
+    try:
+        array = np.asarray(quota)
+        number = array.dtype.kind in "biuf"
+    except ValueError:  # rows of unequal length
+        number = False
+    if not number:
+        raise ParameterError(f"the plan's quota is {quota!r}; it must hold numbers, the visits that each pair may still take.")
     if array.shape == (knowledge.n_states, knowledge.n_actions) and array.shape != (knowledge.n_pairs,):
         array = array[knowledge.pair_state, knowledge.pair_action]
     if array.shape != (knowledge.n_pairs,):
@@ -178,7 +203,11 @@ def _quota(quota: Any, knowledge: Knowledge) -> np.ndarray:
 
 def _policy(policy: Any, knowledge: Knowledge) -> tuple[np.ndarray, np.ndarray | None]:
     """Return (pair per state, None) for actions per state, or (first pair per state, cumulative table) for probabilities."""
-    array = np.asarray(policy)
+    try:
+        array = np.asarray(policy)
+    except ValueError:  # rows of unequal length
+        raise ParameterError(f"the plan's policy is {policy!r}; it must hold an action index for each state, or be a table of "
+                             f"probabilities {knowledge.pair_table.shape}.") from None
     table = knowledge.pair_table
     if array.shape == (knowledge.n_states,) and array.dtype == np.int64 and array.min() >= 0 and array.max() < knowledge.n_actions:
         pair = table.ravel()[knowledge.table_row + array]  # the usual case, at a few microseconds
@@ -201,8 +230,9 @@ def _policy(policy: Any, knowledge: Knowledge) -> tuple[np.ndarray, np.ndarray |
     probability = np.asarray(array, dtype=np.float64)
     outside = (table < 0) & (probability != 0)
     if outside.any() or not np.isfinite(probability).all() or probability.min() < 0:
-        s, a = map(int, np.argwhere(outside | ~(probability >= 0))[0])
-        raise ParameterError(f"the plan's policy[{s}, {a}] is {probability[s, a]:g}; it must be >= 0, and 0 where not admissible.")
+        s, a = map(int, np.argwhere(outside | ~((probability >= 0) & np.isfinite(probability)))[0])
+        raise ParameterError(f"the plan's policy[{s}, {a}] is {probability[s, a]:g}; it must be finite and >= 0, and 0 where "
+                             "the pair is not admissible.")
     total = probability.sum(axis=1)
     if np.abs(total - 1).max() > 1e-9:
         s = int(np.argmax(np.abs(total - 1)))

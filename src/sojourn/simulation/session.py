@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError, ReportError
-from sojourn.learn.learner import Episode, History, begin_episode, episode_of, keep_episode
+from sojourn.learn.learner import Episode, History, begin_episode, chosen_action, episode_of, keep_episode
 from sojourn.learn.streams import stream
 from sojourn.model.knowledge import Knowledge
 
@@ -104,7 +104,7 @@ class Session:
     # ---- inside -------------------------------------------------------------------------------------------------
 
     def _act(self) -> int:
-        action = int(self.learner.act(self.state))
+        action = chosen_action(self.learner, self.state)
         pair = int(self.knowledge.pair_table[self.state, action]) if 0 <= action < self.knowledge.n_actions else -1
         if pair < 0:
             raise ParameterError(f"the learner chose action {action} in state {self.knowledge.states[self.state]!r}, "

@@ -21,6 +21,8 @@ from sojourn.simulation.run import Run
 from sojourn.simulation.walk import Walk
 from sojourn.solving.solution import Solution
 
+REAL = (int, float, np.integer, np.floating)
+
 
 class Listener(Protocol):
     """Told after every kernel call how far a walk has got (a progress bar)."""
@@ -167,7 +169,7 @@ def interruptible() -> Iterator[threading.Event]:
 def _whole(name: str, value: Any) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 1 <= value < 2**62 or value != int(value):
+    if isinstance(value, bool) or not isinstance(value, REAL) or not 1 <= value < 2**62 or value != int(value):
         raise ParameterError(f"{name} is {value!r}; it must be a whole number of decisions, at least 1.")
     return int(value)
 
@@ -175,7 +177,7 @@ def _whole(name: str, value: Any) -> int | None:
 def _length(name: str, value: Any) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 < value < np.inf:
+    if isinstance(value, bool) or not isinstance(value, REAL) or not 0 < value < np.inf:
         raise ParameterError(f"{name} is {value!r}; it must be a positive, finite time.")
     return float(value)
 

@@ -45,9 +45,9 @@ from sojourn.kernels.bulk_walk import settle, walk_bulk
 from sojourn.kernels.fast_walk import packed_cells, walk_fast
 from sojourn.kernels.walk import holding_time, walk_plan
 from sojourn.learn.counts import counts_of
-from sojourn.learn.learner import MAX_CHUNK, Episode, History, begin_episode, episode_of, keep_episode, walks_plans
+from sojourn.learn.learner import MAX_CHUNK, Episode, History, begin_episode, chosen_action, episode_of, keep_episode, walks_plans
 from sojourn.learn.streams import stream
-from sojourn.model.ctmdp import CTMDP
+from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.knowledge import Knowledge
 from sojourn.simulation.bulk import check_bulk, safe_from
 from sojourn.simulation.episodes import EpisodeLog
@@ -74,6 +74,7 @@ class Walk:
 
     def __init__(self, model: CTMDP, learner: Any, *, start: int | str = 0, seed: Any = 0, holding_times: Any = None,
                  knowledge: Knowledge | None = None, solution: Solution | None = None, record: bool = False):
+        require_model(model)
         self.model = model
         self.world: World = world_of(model, holding_times)
         self.stream = Stream(world_stream(seed))
@@ -239,7 +240,7 @@ class Walk:
 
     def _act_once(self) -> None:
         world = self.world
-        pair = self.model.pair(self.position, int(self.learner.act(self.position)))
+        pair = self.model.pair(self.position, chosen_action(self.learner, self.position))
         tau = float(holding_time(self.stream.generator, world.law[pair], world.mean[pair], world.first[pair], world.second[pair]))
         entry = int(jump(self.stream.generator, world.row_start, world.cut, world.own, world.other, pair))
         row = (self.position, world.pair_action[pair], tau, world.next_state[entry],
