@@ -28,6 +28,7 @@ class Optimum:
     policy: np.ndarray
     gain_bounds: tuple[float, float]
     solution: Solution
+    size: np.ndarray
 
     @cached_property
     def proof(self) -> Proof:
@@ -39,6 +40,15 @@ class Optimum:
         """Which pairs count as optimal although their gap is proved positive: it is within the tolerance of ties."""
         return self.optimal & (self.proof.gap > self.proof.error)
 
+    @cached_property
+    def decided(self) -> bool:
+        """Whether each pair is proved to fall short, or cannot be told from the best at many more digits than ties are given.
+
+        Where it is False, floats do not even know which policies are optimal, and nothing that rests on that is proved.
+        """
+        error = self.proof.error
+        return bool(((np.abs(self.proof.gap) > error) | (error <= TIE * self.size)).all())
+
 
 def optimum(model: CTMDP, solution: Solution | None = None, tie_tolerance: float = TIE) -> Optimum:
     """Solve the model (or take `solution`) and return its gaps and optimal pairs.
@@ -48,19 +58,19 @@ def optimum(model: CTMDP, solution: Solution | None = None, tie_tolerance: float
     """
     found = solution if solution is not None else solve(model)
     proof = proved_gaps(model, found) if model.n_states <= REFINED_STATES else None
-    if proof is not None and np.isfinite(proof.error).all():
-        gap, rounding = proof.gap, proof.error
-    else:
-        gap, rounding = -advantages(model, found.gain, found.bias), noise(model, found.gain, found.bias)
     row = np.repeat(model.pair_state, np.diff(model.row_start))
     moves = np.add.reduceat(
         model.probability * np.abs(found.bias[model.next_state] - found.bias[row]), model.row_start[:-1]
     )
     size = np.abs(model.expected_reward) + np.abs(model.running - found.gain) / model.rate + moves
+    gap, rounding = -advantages(model, found.gain, found.bias), noise(model, found.gain, found.bias)
+    if proof is not None:
+        better = proof.error < rounding
+        gap, rounding = np.where(better, proof.gap, gap), np.minimum(rounding, proof.error)
     optimal = gap <= tie_tolerance * size + rounding
     optimal[model.policy_pairs(found.policy)] = True
     best = Optimum(
-        model, found.gain, found.bias, np.where(optimal, 0.0, gap), optimal, found.policy, found.gain_bounds, found
+        model, found.gain, found.bias, np.where(optimal, 0.0, gap), optimal, found.policy, found.gain_bounds, found, size
     )
     if proof is not None:
         vars(best)["proof"] = proof
