@@ -13,6 +13,7 @@ from sojourn.solving.optimality import advantages, noise
 from sojourn.solving.solution import Solution
 from sojourn.solving.solve import solve
 
+RESOLVED = 1e-20  # a gap that is zero to this many digits is zero
 TIE = 1e-11  # a gap below TIE times the size of its terms (and above rounding) counts as a tie
 
 
@@ -42,12 +43,14 @@ class Optimum:
 
     @cached_property
     def decided(self) -> bool:
-        """Whether each pair is proved to fall short, or cannot be told from the best at many more digits than ties are given.
+        """Whether each pair but the policy's own is proved to fall short, or cannot be told from the best at 20 digits.
 
         Where it is False, floats do not even know which policies are optimal, and nothing that rests on that is proved.
         """
-        error = self.proof.error
-        return bool(((np.abs(self.proof.gap) > error) | (error <= TIE * self.size)).all())
+        proof = self.proof
+        clear = (proof.gap > proof.error) | ((proof.error <= RESOLVED * self.size) & (proof.gap >= -proof.error))
+        clear[proof.pairs] = True
+        return bool(clear.all())
 
 
 def optimum(model: CTMDP, solution: Solution | None = None, tie_tolerance: float = TIE) -> Optimum:

@@ -175,12 +175,19 @@ def _busy(chain: Chain, recurrent: np.ndarray) -> int:
             law = (law + back @ law) / 2
         return int(recurrent[np.argmax(law[recurrent])])
     pick, target = np.arange(len(recurrent)), 0
-    for _ in range(3):
+    arrays, best, least = passage._arrays[:4], 0, np.inf
+    for _ in range(5):  # of the states that hold the chain up on its way to another, the one that is soonest reached from all
         other = 1 if target == 0 else 0
-        arrays = passage._arrays[:4]
-        visits = band_passage(*arrays, pick, passage.place, passage.band, target, other, inside.holding)[3]
+        solution, far, _, visits = band_passage(
+            *arrays, pick, passage.place, passage.band, target, other, inside.holding
+        )
+        longest = float((far * solution[:, 1] + solution[:, 2]).max())
+        if longest < least:
+            best, least = target, longest
         target = int(np.argmax(np.nan_to_num(visits, posinf=np.finfo(float).max)))
-    return int(recurrent[target])
+        if target == best:
+            break
+    return int(recurrent[best])
 
 
 def _times(chain: Chain, busy: int) -> np.ndarray:
