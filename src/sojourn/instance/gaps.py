@@ -13,6 +13,7 @@ from sojourn.solving.optimality import advantages, noise
 from sojourn.solving.solution import Solution
 from sojourn.solving.solve import solve
 
+PROVED_AT_ONCE = 200  # states up to which the proof costs next to nothing; above, it is made when asked for or needed
 RESOLVED = 1e-20  # a gap that is zero to this many digits is zero
 TIE = 1e-11  # a gap below TIE times the size of its terms (and above rounding) counts as a tie
 
@@ -60,14 +61,17 @@ def optimum(model: CTMDP, solution: Solution | None = None, tie_tolerance: float
     rounding.  The tolerance does not change with the unit of time nor with the unit of reward.
     """
     found = solution if solution is not None else solve(model)
-    proof = proved_gaps(model, found) if model.n_states <= REFINED_STATES else None
     row = np.repeat(model.pair_state, np.diff(model.row_start))
     moves = np.add.reduceat(
         model.probability * np.abs(found.bias[model.next_state] - found.bias[row]), model.row_start[:-1]
     )
     size = np.abs(model.expected_reward) + np.abs(model.running - found.gain) / model.rate + moves
     gap, rounding = -advantages(model, found.gain, found.bias), noise(model, found.gain, found.bias)
-    if proof is not None:
+    unclear = (gap <= tie_tolerance * size + rounding) & (rounding > 0.1 * tie_tolerance * size)
+    unclear[model.policy_pairs(found.policy)] = False
+    proof = None
+    if model.n_states <= PROVED_AT_ONCE or (unclear.any() and model.n_states <= REFINED_STATES):
+        proof = proved_gaps(model, found)
         better = proof.error < rounding
         gap, rounding = np.where(better, proof.gap, gap), np.minimum(rounding, proof.error)
     optimal = gap <= tie_tolerance * size + rounding
