@@ -36,6 +36,21 @@ class Exact:
 
     options: list
 
+    @classmethod
+    def of(cls, model: CTMDP) -> "Exact":
+        """Return a model's numbers as they are stored; what a row lacks to one counts as staying."""
+        options: list = [[] for _ in range(model.n_states)]
+        for k, s in enumerate(model.pair_state.tolist()):
+            jumps = range(model.row_start[k], model.row_start[k + 1])
+            row = {int(model.next_state[i]): Fraction(model.probability[i]) for i in jumps}
+            speed = Fraction(model.rate[k])
+            paid = Fraction(model.reward[k]) + Fraction(model.running[k]) / speed
+            if model.transition_reward is not None:
+                paid += sum(Fraction(model.probability[i]) * Fraction(model.transition_reward[i]) for i in jumps)
+            row.pop(s, None)
+            options[s].append((row, speed, paid))
+        return cls(options)
+
     @property
     def n(self) -> int:
         return len(self.options)
@@ -341,7 +356,8 @@ class Tally:
 def solution(model: CTMDP) -> Solution:
     """Return a solution, also one whose gain could not be proved: the constants do not rest on that proof."""
     try:
-        return solve(model)
+        with np.errstate(all="ignore"):
+            return solve(model)
     except ToleranceError as error:
         return error.best
 

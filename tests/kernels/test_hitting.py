@@ -46,7 +46,7 @@ def test_the_reference_solves_its_equations_exactly():
         assert sum(a[s][j] * (value[s] - value[j]) for j in range(7)) == cost[s]
 
 
-@pytest.mark.parametrize("a", chains(), ids=range(4))
+@pytest.mark.parametrize("a", list(chains()))
 def test_hits_of_all_targets_agree_with_fractions_within_the_error_that_is_said(a):
     n = len(a)
     cost = np.linspace(1, 3, n)
@@ -61,7 +61,7 @@ def test_hits_of_all_targets_agree_with_fractions_within_the_error_that_is_said(
     assert error.max() < 1e-12 and 1e-4 < worst < 1  # a bound, and not one of a thousand times the truth and more
 
 
-@pytest.mark.parametrize("a", chains(), ids=range(4))
+@pytest.mark.parametrize("a", list(chains()))
 def test_one_target_agrees_with_fractions_in_all_its_parts(a):
     n, target, busy = len(a), len(a) - 1, 0
     cost = np.linspace(1, 3, n)

@@ -105,6 +105,11 @@ def _gap(d: Difficulty) -> list[str]:
             f"{doubtful} choices fall short of the best by less than the tolerance of ties, though by more than nothing: they "
             f"count as optimal in g = {found.value:.6g}; the proved interval [{low:.6g}, {high:.6g}] holds either way."
         ]
+    if not d.optimum.decided:
+        return [
+            f"Floats cannot tell which policies are optimal, because some states are so rarely met: g = {found.value:.6g} and C(M) "
+            f"are computed, and nothing about them is proved."
+        ]
     end = "from below double precision proves nothing" if low == 0 else f"proved in [{low:.6g}, {high:.6g}]"
     return [f"The gain gap g = {found.value:.6g} is not proved to nine digits: it is attained, and {end}."]
 

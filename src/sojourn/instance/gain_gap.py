@@ -6,7 +6,7 @@ Other models are enumerated if they are small.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class GainGap(float):
     `bounds` and `per_decision_bounds` hold for certain for the numbers of the model as stored; `exact` says that both are
     within 1e-9 of each other (relative).  A pair that 32 digits cannot tell from an optimal one counts as a tie.  A pair whose
     gap is proved positive but within the tolerance of ties is left out of the values; the bounds reach down to what it gives.
+    The bounds are (0, inf) where floats cannot tell which policies are optimal.
     """
 
     value: float
@@ -68,10 +69,12 @@ def gain_gap(model: CTMDP, solution: Solution | None = None) -> GainGap:
 def gap_of(best: Optimum, verdict: Verdict) -> GainGap:
     """Return the gain gap of a solved model, by single deviations or, where these do not suffice, by enumeration."""
     model, method = best.model, "single deviations"
-    if best.optimal.all() and not best.doubtful.any():
+    if best.optimal.all() and best.decided and not best.doubtful.any():
         endless = (float("inf"), float("inf"))
         return GainGap(float("inf"), float("inf"), None, None, None, "all policies are optimal", endless, endless)
-    if verdict:
+    if best.optimal.all() and not best.doubtful.any():
+        by_time = by_step = Least(float("inf"), (0.0, float("inf")), -1, None)
+    elif verdict:
         by_time, by_step = least_ratios(best)
     else:
         if count_policies(model) > MAX_POLICIES:
@@ -83,6 +86,8 @@ def gap_of(best: Optimum, verdict: Verdict) -> GainGap:
             )
         method = "enumeration"
         by_time, by_step = enumerated_gap(best)
+    if not best.decided:
+        by_time, by_step = (replace(found, bounds=(0.0, float("inf"))) for found in (by_time, by_step))
     return GainGap(
         by_time.value, by_step.value, by_time.policy, by_step.policy, _pair(model, by_time), method, by_time.bounds, by_step.bounds
     )

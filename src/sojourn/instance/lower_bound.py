@@ -27,6 +27,8 @@ def lower_bound_constant_bounds(
 
     Unknown mean rewards (`bernoulli`) can only make K smaller, so the lower end holds for them too; the upper one is open.
     """
+    if not best.decided:
+        return 0.0, math.inf
     low, high = least_divergence_bounds(best, rate_bounds)
     proof = best.proof
     least, most = np.maximum(proof.gap - proof.error, 0.0), proof.gap + proof.error

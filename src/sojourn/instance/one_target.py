@@ -70,13 +70,18 @@ def _plain(passage: Passage, target: int, start: np.ndarray) -> Reached | None:
         value, choice = passage.solve(target, start)
     except ToleranceError:
         return None
+    return Reached(value, choice, *_residuals(passage, target, value, choice))
+
+
+def _residuals(passage: Passage, target: int, value: np.ndarray, choice: np.ndarray) -> tuple[float, float]:
+    """Return (below, above) of a `Reached` as the residuals of its values prove them."""
     column, at = value[:, None], np.array([target])
     own = Passage(passage.matrix[choice], np.arange(passage.n_states), passage.cost[choice])
     if passage.sign > 0:
         over, under = own.excess_above(column, at)[0], passage.excess_below(column, at)[0]
     else:
         over, under = passage.excess_above(column, at)[0], own.excess_below(column, at)[0]
-    return Reached(value, choice, float(np.log1p(under)), float(-np.log1p(-over)) if over < 1 else np.inf)
+    return float(np.log1p(under)), float(-np.log1p(-over)) if over < 1 else np.inf
 
 
 def _accurate(passage: Passage, target: int, choice: np.ndarray) -> Reached:
@@ -107,6 +112,9 @@ def _accurate(passage: Passage, target: int, choice: np.ndarray) -> Reached:
     own = 2 * error + 8 * EPSILON
     slack = _slack(passage, signed - bound, size - bound, choice) if np.isfinite(error) else np.inf
     below, above = (own + slack, own) if passage.sign > 0 else (own, own + slack)
+    if below + above > TIGHT and costs.max() < 1e13 * passage.cost.min():  # elsewhere values are too long for their residuals
+        other = _residuals(passage, target, costs, choice)
+        below, above = min(below, other[0]), min(above, other[1])
     return Reached(costs, choice, below, above)
 
 
