@@ -41,9 +41,10 @@ def gain_bounds(model: CTMDP, u: np.ndarray, rate: float | None = None) -> tuple
 
 
 def generator_step(model: CTMDP, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return λ r + c + λ Σ_j p(j) (u(j) - u(s)) per pair and a bound on its rounding error, that of the data and underflow included.
+    """Return λ r + c + λ Σ_j p(j) (u(j) - u(s)) per pair and a bound on its error.
 
-    With d successors at most d + 8 roundings, each relative to the sum of the absolute terms.
+    The rounding of the data and underflow are counted: with d successors at most d + 8 roundings, each relative to the sum of the
+    absolute terms.
     """
     own = model.pair_state
     moves = model.rate * differences(model.matrix, u, own)
@@ -56,6 +57,6 @@ def generator_step(model: CTMDP, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def row_defect(model: CTMDP) -> np.ndarray:
-    """Return how far each row is from summing to one, beyond rounding: whether what is missing stays or is shared out is left open."""
+    """Return how far each row is from summing to one, beyond rounding: whether the rest stays or is shared out is left open."""
     off = np.abs(np.add.reduceat(model.probability, model.row_start[:-1]) - 1.0)
     return np.where(off > np.diff(model.row_start) * EPSILON, off, 0.0)

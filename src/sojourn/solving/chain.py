@@ -81,7 +81,8 @@ def _visit_error(model: CTMDP) -> np.ndarray:
 def chain_of(model: CTMDP, pairs: np.ndarray) -> Chain:
     """Return the chain of the deterministic policy that chooses `pairs[s]` in state s."""
     matrix = model.matrix[pairs]
-    return Chain(matrix, visit_reward(model)[pairs], 1.0 / model.rate[pairs], _visit_error(model)[pairs], UNIT, 0.0, _row_error(matrix))
+    reward, error = visit_reward(model)[pairs], _visit_error(model)[pairs]
+    return Chain(matrix, reward, 1.0 / model.rate[pairs], error, UNIT, 0.0, _row_error(matrix))
 
 
 def mixed_chain(model: CTMDP, weight: np.ndarray) -> Chain:

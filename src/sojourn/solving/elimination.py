@@ -145,33 +145,34 @@ class Layout(NamedTuple):
 
 def layout(matrix: Any, reference: int, most_work: float = MOST_WORK) -> Layout:
     """Return a layout that keeps the factors sparse; TooLarge where it needs more than `most_work` multiplications."""
-    from sojourn.kernels import elimination as kernels
+    from sojourn.kernels import ordering as kernels
 
     columns = kernels.transposed(matrix.indptr, matrix.indices, matrix.data)
-    pattern = kernels.neighbours(matrix.indptr, matrix.indices, *columns[:2])
-    order, widest = kernels.by_distance(*pattern, reference)
+    start, index = kernels.neighbours(matrix.indptr, matrix.indices, columns[0], columns[1])
+    order, widest = kernels.by_distance(start, index, reference)
     if widest > NARROW:
-        order = fill_order(*pattern)
+        order = fill_order(start, index)
         order = np.append(order[order != reference], reference)
-    order = order[kernels.postorder(kernels.elimination_tree(*kernels.renumbered(*pattern, order)))]
-    pattern = kernels.renumbered(*pattern, order)
-    parent = kernels.elimination_tree(*pattern)
-    count = kernels.later_neighbours(*pattern, parent)
+    order = order[kernels.postorder(kernels.elimination_tree(*kernels.renumbered(start, index, order)))]
+    start, index = kernels.renumbered(start, index, order)
+    parent = kernels.elimination_tree(start, index)
+    count = kernels.later_neighbours(start, index, parent)
     work, room = float(count.astype(float) @ count), float(count.sum())
     if work > most_work or room > MOST_ROOM:
         raise TooLarge(f"taking {len(order):,} states out one by one needs {work:.3g} multiplications and {2 * room:.3g} "
                        f"numbers; the limits are {most_work:g} and {2 * MOST_ROOM:g}.")
     begin = kernels.supernodes(parent, count)
-    return Layout(order, begin, *kernels.fronts(*pattern, parent, count, begin), columns, work)
+    offset, state, above = kernels.fronts(start, index, parent, count, begin)
+    return Layout(order, begin, offset, state, above, columns, work)
 
 
 def is_narrow(matrix: Any) -> bool:
     """Return whether the states stand in a line, more or less: then taking them out is cheap."""
-    from sojourn.kernels import elimination as kernels
+    from sojourn.kernels import ordering as kernels
 
     columns = kernels.transposed(matrix.indptr, matrix.indices, matrix.data)
-    pattern = kernels.neighbours(matrix.indptr, matrix.indices, *columns[:2])
-    return bool(kernels.by_distance(*pattern, 0)[1] <= NARROW)
+    start, index = kernels.neighbours(matrix.indptr, matrix.indices, columns[0], columns[1])
+    return bool(kernels.by_distance(start, index, 0)[1] <= NARROW)
 
 
 class SparseElimination(Elimination):
@@ -184,7 +185,7 @@ class SparseElimination(Elimination):
         plan = layout(matrix, reference)
         self.order, self._shape = plan.order, (plan.begin, plan.offset, plan.state)
         self.through, self.onward, self.total, self.place, roundings, sound = kernels.eliminate(
-            matrix.indptr, matrix.indices, matrix.data, *plan.columns, plan.order, *self._shape, plan.above)
+            (matrix.indptr, matrix.indices, matrix.data), plan.columns, plan.order, *self._shape, plan.above)
         if not sound:
             raise OutOfRange
         self.error = 2.02 * UNIT * roundings

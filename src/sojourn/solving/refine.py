@@ -12,7 +12,7 @@ from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.certificate import TINY
 from sojourn.solving.chain import Chain, reward_size
 from sojourn.solving.double_double import Pair, add, generator_values
-from sojourn.solving.elimination import TooLarge
+from sojourn.solving.elimination import OutOfRange, TooLarge
 from sojourn.solving.optimality import EPSILON, best_pairs
 from sojourn.solving.structure import one_class, restricted
 from sojourn.solving.value import PolicyValue, value_of
@@ -88,7 +88,10 @@ def _corrected(part: CTMDP, found: Refined, correction: Callable[[np.ndarray, np
         best, worst = found, off
         if (np.abs(excess) <= error).all():
             break
-        step, change = correction(excess * found.chain.holding, found.chain.holding)
+        try:
+            step, change = correction(excess * found.chain.holding, found.chain.holding)
+        except OutOfRange:
+            break
         found = replace(found, gain=add(found.gain, (np.array(step), np.array(0.0))), bias=add(found.bias, change))
     return best
 
@@ -107,7 +110,7 @@ def optimal_refined(model: CTMDP, pairs: np.ndarray, accuracy: float) -> tuple[R
 
 
 def bounds_of(model: CTMDP, found: Refined, excess: np.ndarray, error: np.ndarray) -> tuple[float, float]:
-    """Return the interval of the optimal gain that the surplus of every pair of `model` proves, that of the data's roundings included."""
+    """Return the interval of the optimal gain that the surplus of every pair proves, roundings of the data included."""
     start = model.pair_start[:-1]
     low = np.maximum.reduceat(excess - error, start).min()
     high = np.maximum.reduceat(excess + error, start).max()

@@ -11,7 +11,7 @@ from sojourn.errors import ParameterError, ToleranceError, unknown_name
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_number
 from sojourn.solving.certificate import gain_bounds
-from sojourn.solving.chain import chain_of, require_scale
+from sojourn.solving.chain import require_scale
 from sojourn.solving.elimination import TooLarge, is_narrow
 from sojourn.solving.evaluate import met
 from sojourn.solving.optimality import advantages, best_pairs, noise, tied_pairs
@@ -47,12 +47,12 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Soluti
     require_scale(model)
     if method != "auto":
         return _proved(model, method, tolerance)
-    first, second = ("policy-iteration", "value-iteration") if _policies_are_cheap(model) else ("value-iteration", "policy-iteration")
+    first, second = ("policy-iteration", "value-iteration")
+    if not _policies_are_cheap(model):
+        first, second = second, first
     try:
         return _proved(model, first, tolerance)
     except ToleranceError as trouble:
-        if model.n_states <= DIRECT:
-            second = "value-iteration"
         try:
             return _proved(model, second, tolerance)
         except ToleranceError as other:
@@ -93,13 +93,14 @@ def _proved(model: CTMDP, name: str, tolerance: float) -> Solution:
     return solution
 
 
-Proof = tuple[float, np.ndarray, tuple[float, float], np.ndarray, float]  # gain, bias, bounds, pair per state, width that floats allow
+Proof = tuple[float, np.ndarray, tuple[float, float], np.ndarray, float]  # gain, bias, bounds, pair per state, least width
 
 
 def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, value: PolicyValue | None, tolerance: float) -> Proof:
     """Return what one Bellman step proves, with 16 digits, or 32 where these do not suffice."""
     income = model.expected_reward[pairs] * model.rate[pairs] + model.running[pairs]
-    accuracy = min(tolerance, 1e-9) / 10 * min(abs(gain), float(np.abs(income - gain).mean()))  # a constant income has no say in ties
+    size = min(abs(gain), float(np.abs(income - gain).mean()))  # a constant income has no say in ties
+    accuracy = min(tolerance, 1e-9) / 10 * size
     values, error = advantages(model, gain, u), noise(model, gain, u)
     bounds, floor = gain_bounds(model, u), 0.0
     if value is not None:
@@ -107,8 +108,9 @@ def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, val
         if not (bounds[1] - bounds[0] <= 0.5 * min(tolerance, 1e-9) * abs(gain) and (error * model.rate).max() <= accuracy):
             found, excess, wrong = optimal_refined(model, pairs, accuracy / 100)
             gain, u = float(found.gain[0]), found.bias[0]
-            own = found.value.bounds
-            bounds = met(met(bounds, bounds_of(model, found, excess, wrong)), own if model.n_pairs == model.n_states else (own[0], np.inf))
+            low, high = found.value.bounds
+            bounds = met(bounds, bounds_of(model, found, excess, wrong))
+            bounds = met(bounds, (low, high if model.n_pairs == model.n_states else np.inf))  # where there is only one policy
             values, error, floor = excess / model.rate, wrong / model.rate, found.smallest_width(model)
     if not np.isfinite(values).all():
         values, error = np.zeros(model.n_pairs), np.ones(model.n_pairs)

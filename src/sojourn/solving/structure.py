@@ -89,8 +89,8 @@ def _from_parts(model: CTMDP, component: np.ndarray, inside: np.ndarray) -> np.n
     for number in range(component.max() + 1):
         states = np.flatnonzero(component == number)
         pairs = np.flatnonzero(inside & (component[model.pair_state] == number))
-        part = restricted(model, states, pairs)
-        best, value, _ = improve_until_optimal(part, best_pairs(part, part.expected_reward * part.rate + part.running))
+        inner = restricted(model, states, pairs)
+        best, value, _ = improve_until_optimal(inner, best_pairs(inner, inner.expected_reward * inner.rate + inner.running))
         parts.append(_Part(value, states, pairs[best]))
     parts.sort(key=lambda part: -part.value.gain)
     for part in parts:
@@ -127,9 +127,10 @@ def _depends_on_state(model: CTMDP, parts: list[_Part]) -> str:
     other = next((p for p in parts[1:] if lost in p.states), parts[1])
     reason = "the optimal gain depends on the state" if other.earns_less_than(top) else (
         "two parts of the model that cannot reach each other earn the same, so that the bias between them is not determined")
-    return (f"{reason}: {top.value.gain:.9g} per unit time in {_names(model, top.states)}, but from {model.states[lost]!r} no policy gets "
-            f"there for sure ({other.value.gain:.9g} in {_names(model, other.states)}). Sojourn solves models whose optimal gain is the "
-            "same from every state; solve the parts as models of their own.")
+    here, there = _names(model, top.states), _names(model, other.states)
+    return (f"{reason}: {top.value.gain:.9g} per unit time in {here}, but from {model.states[lost]!r} no policy gets there "
+            f"for sure ({other.value.gain:.9g} in {there}). Sojourn solves models whose optimal gain is the same from "
+            "every state; solve the parts as models of their own.")
 
 
 def _names(model: CTMDP, states: np.ndarray) -> str:

@@ -14,9 +14,9 @@ WORK = 10_000_000_000  # jumps looked at before giving up
 
 
 def swept_value(chain: Chain, most: float = np.inf) -> PolicyValue:
-    """Return the value of a chain with one recurrent class by sweeps until they gain nothing any more; nothing is proved of its law.
+    """Return the value of a chain with one recurrent class by sweeps until they gain nothing any more.
 
-    At most `most` sweeps; a law that has not settled by then is not looked for.
+    Nothing is proved of its law.  At most `most` sweeps; a law that has not settled by then is not looked for.
     """
     n = chain.n_states
     rate = 1.0 / chain.holding

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -61,12 +63,12 @@ def value_of(chain: Chain, recurrent: np.ndarray, often: int = -1) -> PolicyValu
         return _value(chain, factors, law, law_error)
 
 
-def _busy(chain: Chain, reference: int, form: type[Elimination] | object) -> tuple[Elimination, np.ndarray, float]:
+def _busy(chain: Chain, reference: int, form: Callable[[Any, int], Elimination]) -> tuple[Elimination, np.ndarray, float]:
     """Return (factors, law, its error) with a reference that is visited often, so that expected times until it are short."""
-    factors = form(chain.matrix, reference)  # type: ignore[operator]
+    factors = form(chain.matrix, reference)
     law, error = factors.visits()
     if law[reference] < RARE * law.max():
-        factors = form(chain.matrix, int(np.argmax(law)))  # type: ignore[operator]
+        factors = form(chain.matrix, int(np.argmax(law)))
         law, error = factors.visits()
     return factors, law, error
 
@@ -83,7 +85,8 @@ def _value(chain: Chain, factors: Elimination, law: np.ndarray, law_error: float
     relative = 1.01 * (factors.error + factors.forward_error + data_error) + 4.04 * UNIT
     shift = (up - down) / time * (scale / speed)
     gain = centre + shift
-    gain_error = 1.01 * (relative * (up + down) + doubt) / time * (scale / speed) + 2 * relative * abs(shift) + 2 * UNIT * abs(gain) + 5e-324
+    gain_error = 1.01 * (relative * (up + down) + doubt) / time * (scale / speed)
+    gain_error += 2 * relative * abs(shift) + 2 * UNIT * abs(gain) + 5e-324
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         until, hold = found.until, found.until[:, 3] * speed
         bias = (until[:, 0] - until[:, 1]) * scale - shift * hold

@@ -56,7 +56,7 @@ def iterate_values(model: CTMDP, tolerance: float, work: float) -> tuple[np.ndar
 
 
 def _expected_end(width_at: list[tuple[int, float]], target: float) -> float:
-    """Return the sweep at which the width reaches `target` if it goes on shrinking as over the last half; 0 while that is not known."""
+    """Return the sweep at which the width reaches `target` if it shrinks on as over the last half; 0 while that is not known."""
     if len(width_at) < 50:
         return 0.0
     (first, before), (last, now) = width_at[len(width_at) // 2], width_at[-1]

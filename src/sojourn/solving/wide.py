@@ -1,4 +1,4 @@
-"""Elimination on numbers of any size with 32 digits, for chains that floats cannot hold: barriers crossed once in 1e20 or 1e400 jumps."""
+"""Elimination on numbers of any size with 32 digits, for chains that floats cannot hold (barriers crossed once in 1e400 jumps)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.solving.double_double import Pair, add
+from sojourn.solving.double_double import Pair, add, multiply
 from sojourn.solving.elimination import UNIT, Elimination, TooLarge, Totals, layout
 
 MOST_WORK = 3e8  # multiplications: they cost some thirty times as much as plain ones
@@ -14,7 +14,7 @@ FINE = 2.0**-98  # the relative error of one operation
 
 
 class WideElimination(Elimination):
-    """As `SparseElimination`, with every number two mantissas and an exponent; `totals` and `visits` round the results to floats."""
+    """As `SparseElimination`, with every number two mantissas and an exponent; results are rounded to floats."""
 
     def __init__(self, matrix: Any, reference: int):
         from sojourn.kernels import wide as kernels
@@ -63,14 +63,11 @@ class WideElimination(Elimination):
         """
         cycle, (h, low, e) = self._totals(np.column_stack([np.maximum(rest, 0.0), np.maximum(-rest, 0.0), holding]))
         top = int(np.where(cycle[0] > 0, cycle[2], -(2**60)).max())
-        up, down, time = (np.ldexp(cycle[0] + cycle[1], np.clip(cycle[2] - top, -2000, 0).astype(np.int32)))
-        exact = add((_joined(cycle[0], cycle[2] - top)[:1], _joined(cycle[1], cycle[2] - top)[:1]),
-                    (-_joined(cycle[0], cycle[2] - top)[1:2], -_joined(cycle[1], cycle[2] - top)[1:2]))
-        step = float((exact[0] + exact[1])[0] / time) if up or down else 0.0
+        high, tail = _joined(cycle[0], cycle[2] - top), _joined(cycle[1], cycle[2] - top)
+        rise = add((high[0], tail[0]), (-high[1], -tail[1]))
+        step = float((rise[0] + rise[1]) / high[2])
         pieces = [(_joined(h[:, c], e[:, c]), _joined(low[:, c], e[:, c])) for c in range(3)]
         change = add(pieces[0], (-pieces[1][0], -pieces[1][1]))
-        from sojourn.solving.double_double import multiply
-
         change = add(change, multiply(pieces[2], np.full(self.n_states, -step)))
         sound = np.isfinite(change[0]) & np.isfinite(change[1])
         return step, (np.where(sound, change[0], 0.0), np.where(sound, change[1], 0.0))
