@@ -13,9 +13,7 @@ import numpy as np
 
 from sojourn.kernels.jit import inlined, kernel
 
-BLOCK = 48  # states taken out of a large front before its rest is updated by one matrix product
 TINY = 1e-290  # smaller numbers may have lost digits
-LARGE = 96  # rows of a front from which on that pays
 
 
 def eliminate_reference(a):
@@ -48,28 +46,38 @@ def sum_twice(row, begin, end):
 def take_out(front, many, total):
     """Take the first `many` states out of a dense front in place; fill `total` with S_k; return the number of rows touched, summed.
 
-    Afterwards front[i, k] is f_ik and front[k, j] is a_kj; the rest, from `many` on, is the chain without them.
+    Afterwards front[i, k] is f_ik and front[k, j] is a_kj; the rest, from `many` on, is the chain without them.  Four states at a
+    time: what lies beyond them is updated once for all four.
     """
     size = front.shape[0]
     touched = 0
-    large = size >= LARGE
-    for first in range(0, many, BLOCK if large else many):
-        end = min(first + BLOCK, many) if large else many
+    for first in range(0, many, 4):
+        end = min(first + 4, many)
         for k in range(first, end):
             s = sum_twice(front[k], k + 1, size)
             total[k] = s
             for i in range(k + 1, size):
-                if front[i, k] != 0.0:
-                    f = front[i, k] / s
+                f = front[i, k]
+                if f != 0.0:
+                    f /= s
                     front[i, k] = f
                     touched += 1
-                    stop = size if i < end or not large else end
-                    for j in range(k + 1, stop):
+                    for j in range(k + 1, size if i < end else end):
                         front[i, j] += f * front[k, j]
-        if large:
-            left = np.ascontiguousarray(front[end:, first:end])
-            right = np.ascontiguousarray(front[first:end, end:])
-            front[end:, end:] += np.dot(left, right)
+        for i in range(end, size):
+            row = front[i]
+            if end - first == 4:
+                f0, f1, f2, f3 = row[first], row[first + 1], row[first + 2], row[first + 3]
+                if f0 != 0.0 or f1 != 0.0 or f2 != 0.0 or f3 != 0.0:
+                    r0, r1, r2, r3 = front[first], front[first + 1], front[first + 2], front[first + 3]
+                    for j in range(end, size):
+                        row[j] += (f0 * r0[j] + f1 * r1[j]) + (f2 * r2[j] + f3 * r3[j])
+            else:
+                for k in range(first, end):
+                    f = row[k]
+                    if f != 0.0:
+                        for j in range(end, size):
+                            row[j] += f * front[k, j]
     return touched
 
 

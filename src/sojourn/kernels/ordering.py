@@ -179,42 +179,27 @@ def supernodes(parent, count):
 @kernel
 def fronts(start, index, parent, count, begin):
     """Return (offset, state, above): the later neighbours of each supernode, sorted, and its parent (-1: the last state)."""
-    many = begin.size - 1
-    n = parent.size
+    many, n = begin.size - 1, parent.size
     offset = np.zeros(many + 1, dtype=np.int64)
-    for s in range(many):
-        offset[s + 1] = offset[s] + count[begin[s + 1] - 1]
-    state = np.empty(offset[many], dtype=np.int64)
     home = np.empty(n, dtype=np.int64)
     for s in range(many):
+        offset[s + 1] = offset[s] + count[begin[s + 1] - 1]
         home[begin[s] : begin[s + 1]] = s
     home[n - 1] = -1
-    above = np.full(many, -1, dtype=np.int64)
-    child = np.full(many, -1, dtype=np.int64)  # first child supernode, then through `sibling`
-    sibling = np.full(many, -1, dtype=np.int64)
+    state, filled = np.empty(offset[many], dtype=np.int64), offset[:-1].copy()
     seen = np.full(n, -1, dtype=np.int64)
+    for i in range(n):  # as in `later_neighbours`: whose later neighbour is i?
+        seen[i] = i
+        for e in range(start[i], start[i + 1]):
+            j = index[e]
+            while j < i and seen[j] != i:
+                seen[j] = i
+                s = home[j]
+                if j == begin[s + 1] - 1:
+                    state[filled[s]] = i
+                    filled[s] += 1
+                j = parent[j]
+    above = np.empty(many, dtype=np.int64)
     for s in range(many):
-        last = begin[s + 1] - 1
-        filled = offset[s]
-        for k in range(begin[s], begin[s + 1]):
-            for e in range(start[k], start[k + 1]):
-                j = index[e]
-                if j > last and seen[j] != s:
-                    seen[j] = s
-                    state[filled] = j
-                    filled += 1
-        c = child[s]
-        while c != -1:
-            for e in range(offset[c], offset[c + 1]):
-                j = state[e]
-                if j > last and seen[j] != s:
-                    seen[j] = s
-                    state[filled] = j
-                    filled += 1
-            c = sibling[c]
-        state[offset[s] : offset[s + 1]] = np.sort(state[offset[s] : offset[s + 1]])
         above[s] = home[state[offset[s]]]
-        if above[s] != -1:
-            sibling[s] = child[above[s]]
-            child[above[s]] = s
     return offset, state, above
