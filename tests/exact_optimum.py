@@ -98,11 +98,11 @@ def best_gains(exact: ExactModel, pairs=None, small: int = 12) -> list[tuple[Fra
     return [optimum_bounds(exact, start)]
 
 
-def gain_losses(exact: ExactModel, most: int = 300) -> list[Fraction]:
+def gain_losses(exact: ExactModel, most: int = 300, near: Fraction = Fraction(1, 10**9)) -> list[Fraction]:
     """What policies lose against ρ*, ascending, of a model irreducible under every policy; the first is g.
 
     All policies where there are at most `most`; otherwise single deviations from one optimal policy (ValueError where another
-    is optimal too, or nearly, because then g may need two deviations).
+    is optimal too, or nearer than `near` of the incomes, because then g may need two deviations).
     """
     options = [range(a, b) for a, b in zip(exact.pair_start, exact.pair_start[1:])]
     whole = list(range(exact.n))
@@ -114,7 +114,7 @@ def gain_losses(exact: ExactModel, most: int = 300) -> list[Fraction]:
     others = [[*pairs[:s], k, *pairs[s + 1:]] for s, own in enumerate(pairs) for k in options[s] if k != own]
     losses = sorted({best - class_gain(exact.choice(other), whole, exact.unit) for other in others})
     size = max(Fraction(abs(row[0]), row[1]) for row in exact.rows) * exact.unit
-    if losses and losses[0] <= size / 10**9:
+    if losses and losses[0] <= size * near:
         raise ValueError("more than one policy is optimal, or nearly so")
     return losses
 

@@ -29,4 +29,5 @@ def improve_until_optimal(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, 
         value = value_of(chain, recurrent, often)
         often = int(np.argmax(value.law))
         answer = pairs, value, len(seen)
-        pairs = improved(model, pairs, value.gain, value.bias)
+        with np.errstate(over="ignore", invalid="ignore"):  # where the bias is beyond floats nothing is seen to be better
+            pairs = improved(model, pairs, value.gain, value.bias)

@@ -98,12 +98,13 @@ Proof = tuple[float, np.ndarray, tuple[float, float], np.ndarray, float]  # gain
 
 def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, value: PolicyValue | None, tolerance: float) -> Proof:
     """Return what one Bellman step proves, with 16 digits, or 32 where these do not suffice."""
-    accuracy = min(tolerance, 1e-9) * abs(gain) / 10
+    income = model.expected_reward[pairs] * model.rate[pairs] + model.running[pairs]
+    accuracy = min(tolerance, 1e-9) / 10 * min(abs(gain), float(np.abs(income - gain).mean()))  # a constant income has no say in ties
     values, error = advantages(model, gain, u), noise(model, gain, u)
     bounds, floor = gain_bounds(model, u), 0.0
     if value is not None:
         bounds = met(bounds, (value.bounds[0], np.inf))  # a policy's own gain is a lower bound
-        if not (bounds[1] - bounds[0] <= 5 * accuracy and (error * model.rate).max() <= accuracy):
+        if not (bounds[1] - bounds[0] <= 0.5 * min(tolerance, 1e-9) * abs(gain) and (error * model.rate).max() <= accuracy):
             found, excess, wrong = optimal_refined(model, pairs, accuracy / 100)
             gain, u = float(found.gain[0]), found.bias[0]
             own = found.value.bounds

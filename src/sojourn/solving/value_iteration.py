@@ -22,7 +22,8 @@ EPSILON = float(np.finfo(float).eps)
 def iterate_values(model: CTMDP, tolerance: float, work: float) -> tuple[np.ndarray, float, np.ndarray, int, bool]:
     """Return (greedy pair per state, gain, u with 0 in state 0, sweeps, whether the bounds met the tolerance).
 
-    `tolerance` is the width of Λ (min, max)(Tu - u) relative to |gain|.  It ends, too, where rounding hides any progress.
+    `tolerance` is the width of Λ (min, max)(Tu - u) relative to |gain|, or to the mean distance of incomes from it if that is less:
+    a constant income must not hide the rest.  It ends, too, where rounding hides any progress.
     """
     uniform = ABOVE * float(model.rate.max())
     income = model.expected_reward * model.rate + model.running
@@ -37,7 +38,7 @@ def iterate_values(model: CTMDP, tolerance: float, work: float) -> tuple[np.ndar
         least, most = bellman_step(model.pair_start, *rows, u, out, choice)
         sweeps += 1
         gain = (least + most) / 2
-        goal = tolerance * abs(gain)
+        goal = tolerance * min(abs(gain), float(np.abs(income[choice] - gain).mean()))
         met = most - least <= goal
         hidden = most - least <= EPSILON * (highest + uniform * float(np.abs(u).max()))
         width_at.append((sweeps, most - least))
