@@ -7,9 +7,9 @@ consistent form puts g_step (reward per decision) for g and 2 rate_max for 1 + r
 
 from __future__ import annotations
 
-from dataclasses import replace
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
