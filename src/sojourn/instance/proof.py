@@ -84,7 +84,7 @@ def _as_solved(model: CTMDP, pairs: np.ndarray, solution: Solution) -> Proof:
 
 
 def _times(model: CTMDP, pairs: np.ndarray) -> np.ndarray:
-    """Return proved upper bounds of a policy's expected times to a busy state, by Bellman steps; infinite if they do not converge."""
+    """Return upper bounds of a policy's expected times to a busy state, by Bellman steps; infinite if they do not converge."""
     n, matrix = model.n_states, model.matrix[pairs]
     law, back = np.full(n, 1.0 / n), matrix.T.tocsr()
     for _ in range(MIXING):
