@@ -30,5 +30,5 @@ def least_divergence_bounds(best: Optimum, rate_bounds: tuple[float, float]) -> 
     wanted &= np.isfinite(proof.error) & np.isfinite(np.maximum.reduceat(off, model.row_start[:-1]))
     low, high = np.zeros(model.n_pairs), np.full(model.n_pairs, np.inf)
     data = model.row_start, model.probability, b, off, model.rate, drift, drift_off, proof.gap, gap_off
-    divergence_intervals(*data, *rate_bounds, wanted, low, high)
+    divergence_intervals(*data, float(rate_bounds[0]), float(rate_bounds[1]), wanted, low, high)
     return np.maximum(low, 0.0), high

@@ -64,7 +64,7 @@ class Passage:
         """Return the expected cost of reaching `target` from each state by the policy `choice`, refined once."""
         cost = self.cost[choice]
         cost[target] = 0.0
-        x = self._iterate(choice, cost, target) if self.n_states > MANY_STATES else None
+        x = self.by_steps(choice, target) if self.n_states > MANY_STATES else None
         if x is None:
             dense = self._use_dense(choice, target)
             x = self._dense_solve(choice, cost, target) if dense else self._sparse_solve(choice, cost, target)
@@ -78,12 +78,12 @@ class Passage:
             )
         return x
 
-    def _iterate(self, choice: np.ndarray, cost: np.ndarray, target: int) -> np.ndarray | None:
-        """Return the solution by scaled Jacobi steps where the chain mixes fast; None where it does not.
+    def by_steps(self, choice: np.ndarray, target: int) -> np.ndarray | None:
+        """Return the costs of a policy by scaled Jacobi steps where the chain mixes fast; None where it does not.
 
         Where rounding hides the residual (a target reached after 1e5 jumps), the last steps are made in extended precision.
         """
-        chain = self.matrix[choice]
+        chain, cost = self.matrix[choice], self.cost[choice]
         others = np.arange(self.n_states) != target
         mean, least = cost[others].mean(), cost[others].min()
         x = np.where(others, mean * self.n_states, 0.0)

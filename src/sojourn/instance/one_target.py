@@ -21,6 +21,7 @@ from sojourn.instance.first_passage import EPSILON, Passage
 from sojourn.kernels.hitting import band_passage, passage_advantages
 
 CHEAP = 3e7  # multiplications up to which elimination in band order is used without asking
+MOST = 5e9  # and those that it may take where an ordinary factorization proves too little
 TIGHT = 1e-10  # a proof from residuals that is tighter than this is good enough
 LIMIT = 1000
 BLIND = 30  # steps of policy iteration on numbers that left the range of floats
@@ -52,7 +53,8 @@ def reached(passage: Passage, target: int, start: np.ndarray) -> Reached:
     found = _plain(passage, target, start)
     if found is not None and found.below + found.above <= TIGHT:
         return found
-    if float(passage.n_states) ** 3 > 1e11:  # too large to be done carefully
+    work = float(passage.n_states) * (passage.band + 1.0) ** 2
+    if work > MOST and (found is not None or passage.n_states > 3000):  # too large to be done carefully
         if found is None:
             raise ToleranceError(
                 f"state {target} is reached only after so many jumps that double precision cannot resolve them, and the model "

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sojourn.instance.first_passage import Passage
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.certificate import generator_step
 from sojourn.solving.double_double import Pair, add
@@ -20,6 +21,8 @@ from sojourn.solving.refine import optimal_refined
 from sojourn.solving.solution import Solution
 
 UNIT = 2.0**-98
+NARROW = 3e9  # multiplications that may be spent on more than 3,000 states
+MIXING = 200  # lazy steps after which a state where much mass lies is taken to be busy
 REFINED_STATES = 3000  # up to here the evaluation is refined; above, the solution's own numbers are judged as they are
 
 
@@ -51,6 +54,8 @@ class Proof:
 def proved_gaps(model: CTMDP, solution: Solution) -> Proof:
     """Return the gaps of all pairs and their proved errors, at a policy that is optimal to 32 digits where that can be had."""
     pairs = model.policy_pairs(solution.policy)
+    if model.n_states > REFINED_STATES and not _narrow(model, pairs):
+        return _as_solved(model, pairs, solution)
     try:
         found, excess, error = optimal_refined(model, pairs, 0.0)
     except TooLarge:
@@ -62,13 +67,35 @@ def proved_gaps(model: CTMDP, solution: Solution) -> Proof:
     return _judged(model, found.pairs, found.gain, found.bias, excess, error, off, found.value.time * slow)
 
 
+def _narrow(model: CTMDP, pairs: np.ndarray) -> bool:
+    """Return whether the policy's chain is a line, or a grid so narrow, that eliminating its states costs little."""
+    passage = Passage(model.matrix[pairs], np.arange(model.n_states), 1.0 / model.rate[pairs])
+    return float(model.n_states) * (passage.band + 1.0) ** 2 <= NARROW
+
+
 def _as_solved(model: CTMDP, pairs: np.ndarray, solution: Solution) -> Proof:
-    """Return the solution's own numbers where the chain is too large to be evaluated anew: nothing is proved of single gaps."""
+    """Return the solution's own numbers, judged as they are, where the chain is too large to be evaluated anew."""
     excess, error = generator_step(model, solution.bias)
     gain: Pair = (np.array(float(solution.gain)), np.array(0.0))
-    off = float((np.abs(excess - solution.gain) + error).max())
-    away = np.full(model.n_states, np.inf)
-    return _judged(model, pairs, gain, (solution.bias, np.zeros(model.n_states)), excess - solution.gain, error, off, away)
+    left = excess - solution.gain  # what the policy's own pairs lack, and what others would add
+    off = max(float((np.abs(left[pairs]) + error[pairs]).max()), float((left + error).max()))
+    away = _times(model, pairs)
+    return _judged(model, pairs, gain, (solution.bias, np.zeros(model.n_states)), left, error, off, away)
+
+
+def _times(model: CTMDP, pairs: np.ndarray) -> np.ndarray:
+    """Return upper bounds of a policy's expected times to a busy state, by Bellman steps; infinite if they do not converge."""
+    n, matrix = model.n_states, model.matrix[pairs]
+    law, back = np.full(n, 1.0 / n), matrix.T.tocsr()
+    for _ in range(MIXING):
+        law = (law + back @ law) / 2
+    busy, unit = int(np.argmax(law)), 1.0 / model.rate.min()
+    passage = Passage(matrix, np.arange(n), 1.0 / (model.rate[pairs] * unit))
+    found = passage.by_steps(np.arange(n), busy)
+    if found is None or not (np.delete(found, busy) > 0).all():
+        return np.where(np.arange(n) == busy, 0.0, np.inf)
+    off = float(passage.excess_above(found[:, None], np.array([busy]))[0])
+    return found * (unit / (1 - off) * (1 + 8 * EPSILON)) if off < 1 else np.where(np.arange(n) == busy, 0.0, np.inf)
 
 
 def _judged(model: CTMDP, pairs: np.ndarray, gain: Pair, u: Pair, excess: np.ndarray, rounding: np.ndarray, off: float,
