@@ -19,6 +19,8 @@ DENSE = 200  # states up to which plain arrays are as fast, and nothing has to b
 NARROW = 8  # where no jump spans more states, in the order of their distance from the reference, that order is kept
 MOST_WORK = 4e10  # multiplications
 MOST_ROOM = 8e7  # numbers in the factors
+CHEAP = 2e7  # multiplications up to which numbers of any size are used as soon as floats do not suffice
+UNPROVED = 1e100  # an error that proves nothing: small numbers were lost, and only a Bellman step can prove the result
 
 
 class TooLarge(ToleranceError):
@@ -183,12 +185,13 @@ class SparseElimination(Elimination):
 
         self.n_states, self.reference = matrix.shape[0], reference
         plan = layout(matrix, reference)
-        self.order, self._shape = plan.order, (plan.begin, plan.offset, plan.state)
+        self.order, self.work, self._shape = plan.order, plan.work, (plan.begin, plan.offset, plan.state)
         self.through, self.onward, self.total, self.place, roundings, sound = kernels.eliminate(
             (matrix.indptr, matrix.indices, matrix.data), plan.columns, plan.order, *self._shape, plan.above)
-        if not sound:
+        usable = bool(np.isfinite(self.total).all() and (self.total[:-1] > 1e-290).all())
+        if not sound and (plan.work < CHEAP or not usable):
             raise OutOfRange
-        self.error = 2.02 * UNIT * roundings
+        self.error = 2.02 * UNIT * roundings if sound else UNPROVED
         ahead, back = kernels.steps(*self._shape, self.place, self.through, self.onward)
         self.forward_error, self.backward_error = 1.01 * UNIT * ahead, 1.01 * UNIT * back
 
@@ -209,10 +212,10 @@ class SparseElimination(Elimination):
 
         law, out = np.empty(self.n_states), np.empty(self.n_states)
         worst = kernels.visits(*self._shape, self.place, self.through, law)
-        if not np.isfinite(worst):
+        if not np.isfinite(worst) and (self.work < CHEAP or not np.isfinite(law).all()):
             raise OutOfRange
         out[self.order] = law
-        return out / out.sum(), self.error + 1.01 * UNIT * (worst + self.n_states + 3)
+        return out / out.sum(), self.error + (1.01 * UNIT * (worst + self.n_states + 3) if np.isfinite(worst) else UNPROVED)
 
 
 def fill_order(start: np.ndarray, index: np.ndarray) -> np.ndarray:

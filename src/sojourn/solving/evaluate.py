@@ -12,7 +12,8 @@ from sojourn.errors import AssumptionError, ModelError
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_array
 from sojourn.solving.chain import Chain, chain_of, mixed_chain, require_scale
-from sojourn.solving.elimination import TooLarge
+from sojourn.solving.elimination import UNPROVED, TooLarge, is_narrow
+from sojourn.solving.operator import operator_bounds
 from sojourn.solving.value import PolicyValue, value_of
 
 NARROW = 1e-10  # relative width of the gain's interval that is not worth improving
@@ -56,6 +57,8 @@ def evaluate(model: CTMDP, policy: Sequence[int | str] | Mapping[str, str] | np.
         raise AssumptionError(_several_classes(model, chain, classes))
     value = _value(chain, classes[0])
     low, high = value.bounds
+    if high - low > NARROW * abs(value.gain):
+        low, high = met((low, high), operator_bounds(chain, value.bias))
     if high - low > NARROW * abs(value.gain) and pairs is not None and value.factors is not None:
         from sojourn.solving.refine import evaluated_bounds
 
@@ -63,22 +66,26 @@ def evaluate(model: CTMDP, policy: Sequence[int | str] | Mapping[str, str] | np.
     time = value.law * chain.holding
     gain = float(min(max(value.gain, low), high))
     error = value.bias_error + value.bias_error[0]
-    return Evaluation(gain, value.bias - value.bias[0], value.law, time / time.sum(), (low, high), error, value.law_error)
+    law_error = value.law_error if value.law_error < 1 else np.inf
+    error = np.where(error < UNPROVED * 1e-50, error, np.inf)
+    return Evaluation(gain, value.bias - value.bias[0], value.law, time / time.sum(), (low, high), error, law_error)
 
 
 def _value(chain: Chain, recurrent: np.ndarray) -> PolicyValue:
     """Return the value by elimination; large chains by sweeps if a few of these settle it, or if the elimination is too large."""
-    if chain.n_states <= SMALL:
+    if chain.n_states <= SMALL or is_narrow(chain.matrix):
         return value_of(chain, recurrent)
     from sojourn.solving.sweeps import swept_value
 
     found = swept_value(chain, QUICK)
-    if 2 * found.gain_error <= NARROW * abs(found.gain):
+    if found is not None:
         return found
     try:
         return value_of(chain, recurrent)
     except TooLarge:
-        return swept_value(chain)
+        found = swept_value(chain)
+        assert found is not None
+        return found
 
 
 def met(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.kernels.bellman import policy_sweeps
-from sojourn.solving.chain import Chain, differences
-from sojourn.solving.elimination import UNIT
+from sojourn.solving.chain import Chain
+from sojourn.solving.operator import operator_bounds
 from sojourn.solving.value import PolicyValue
 
 ABOVE = 1.1  # uniform rate over the largest rate
 WORK = 10_000_000_000  # jumps looked at before giving up
 
 
-def swept_value(chain: Chain, most: float = np.inf) -> PolicyValue:
-    """Return the value of a chain with one recurrent class by sweeps until they gain nothing any more.
+def swept_value(chain: Chain, most: float = np.inf) -> PolicyValue | None:
+    """Return the value of a chain with one recurrent class by sweeps until they gain nothing any more; its law is not proved.
 
-    Nothing is proved of its law.  At most `most` sweeps; a law that has not settled by then is not looked for.
+    With `most` sweeps at most, None where these do not prove the gain to 1e-10.
     """
     n = chain.n_states
     rate = 1.0 / chain.holding
@@ -33,20 +33,10 @@ def swept_value(chain: Chain, most: float = np.inf) -> PolicyValue:
         if width <= 1e-13 * max(abs(low), abs(high)):
             break
     low, high = operator_bounds(chain, u)
+    if most < np.inf and not high - low <= 1e-10 * abs(low + high) / 2:
+        return None
     open_end = np.full(n, np.inf)
     return PolicyValue((low + high) / 2, (high - low) / 2, u, open_end, _law(chain, uniform, 4 * limit), np.inf, open_end, None)
-
-
-def operator_bounds(chain: Chain, u: np.ndarray) -> tuple[float, float]:
-    """Return the least and the largest of (r + Σ_j p(j) (u(j) - u(s))) / τ, rounding included: the gain lies between them."""
-    lengths = np.diff(chain.matrix.indptr)
-    apart = np.add.reduceat(chain.matrix.data * np.abs(u[chain.matrix.indices] - np.repeat(u, lengths)), chain.matrix.indptr[:-1])
-    moves = differences(chain.matrix, u)
-    relative = (lengths + 8) * 2 * UNIT + chain.matrix_error
-    error = chain.reward_error + relative * (np.abs(chain.reward) + apart) + chain.row_error * np.abs(moves) + lengths * 5e-324
-    value = chain.reward + moves
-    spare = (2 * UNIT + chain.holding_error) * np.abs(value)
-    return float(((value - error - spare) / chain.holding).min()), float(((value + error + spare) / chain.holding).max())
 
 
 def _law(chain: Chain, uniform: float, sweeps: float) -> np.ndarray:
