@@ -121,13 +121,11 @@ def assemble(front, first, last, at, number, order, rows, columns):
 
 
 @kernel
-def keep(front, many, total, through, onward):
-    """Copy f and a of the states taken out of a front, by state; return whether all stayed inside the range of floats."""
+def keep(front, many, through, onward):
+    """Copy f and a of the states taken out of a front, by state; return whether no product of theirs leaves the range of floats."""
     size = front.shape[0]
     least, most, small, large = 1e300, 0.0, 1e300, 0.0
     for k in range(many):
-        if not 1e-280 < total[k] < 1e280:
-            return False
         for i in range(size):
             f, a = (front[i, k], front[k, i]) if i > k else (0.0, 0.0)
             through[k * size + i], onward[k * size + i] = f, a
@@ -135,7 +133,7 @@ def keep(front, many, total, through, onward):
                 small, large = min(small, f), max(large, f)
             if a > 0.0:
                 least, most = min(least, a), max(most, a)
-    return small * least > 1e-280 and large * most < 1e280 and small > 1e-280 and least > 1e-280
+    return small * least > 1e-280 and large * most < 1e280 and small > 1e-280 and least > 1e-280 and large < 1e280
 
 
 @kernel
@@ -145,7 +143,7 @@ def eliminate(rows, columns, order, begin, offset, state, above):
     The chain by `rows` and by `columns` (start, index, value), in its own numbers; everything else in elimination order.
     `through[place[s]:]` holds f of supernode s by state k and then by row i of its front, `onward` likewise a_kj.  `roundings`
     counts row roundings for the error bound: each is one edge of a tree that may be off by half a unit.  `sound` is False where a
-    number left the range of floats.
+    number left the range of floats; the factors are then no proof, and end where a `total` is lost.
     """
     many, n = begin.size - 1, order.size
     place, biggest, high, children = room_needed(begin, offset, above)
@@ -155,7 +153,7 @@ def eliminate(rows, columns, order, begin, offset, state, above):
     at, number = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     for k in range(n):
         number[order[k]] = k
-    roundings = 0.0
+    roundings, sound = 0.0, True
     for s in range(many):
         first, last, rest = begin[s], begin[s + 1], offset[s + 1] - offset[s]
         ns, size = last - first, last - first + rest
@@ -177,13 +175,14 @@ def eliminate(rows, columns, order, begin, offset, state, above):
                     front[i, at[state[offset[c] + q]]] += stack[top + p * wide + q]
             roundings += wide
         roundings += 5 * take_out(front, ns, total[first:last])
-        if not keep(front, ns, total[first:last], through[place[s] : place[s + 1]], onward[place[s] : place[s + 1]]):
+        sound = keep(front, ns, through[place[s] : place[s + 1]], onward[place[s] : place[s + 1]]) and sound
+        if not total[first:last].min() > 1e-290:  # also where it is no number
             return through, onward, total, place, roundings, False
         stack[top : top + rest * rest].reshape((rest, rest))[:, :] = front[ns:, ns:]
         top += rest * rest
         owner[held] = s
         held += 1
-    return through, onward, total, place, roundings, True
+    return through, onward, total, place, roundings, sound
 
 
 @kernel

@@ -32,7 +32,7 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Soluti
     `method`: `policy-iteration`, `value-iteration`, `linear-programming`, or `auto`, which chooses by size and by how sparse the
     policy's equations stay, and tries the other one where a proof is too wide.  `tolerance` is the width of the proved interval
     relative to |gain|; where the gain is so near 0 that floats cannot prove that much, what they prove is accepted and
-    `remark` says so.  A wider one raises ToleranceError, which holds the answer in `.best`.
+    `note` says so.  A wider one raises ToleranceError, which holds the answer in `.best`.
     A model whose optimal gain depends on the state is refused with the reason.
 
     >>> model = CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[3.0, 5], [2, 7]], [[5.0, 8], [-4, -12]])
@@ -82,10 +82,10 @@ def _proved(model: CTMDP, name: str, tolerance: float) -> Solution:
     with np.errstate(over="ignore", invalid="ignore"):  # a bias beyond floats proves nothing, and the bounds say so
         gain, u, bounds, chosen, floor = _best_proof(model, pairs, gain, u, value, tolerance)
     width = bounds[1] - bounds[0]
-    remark = "" if width <= tolerance * abs(gain) else (
+    note = "" if width <= tolerance * abs(gain) else (
         f"the gain is so near 0, beside the incomes that make it up, that floats prove it to a width of {width:.3g} only")
     bias = np.clip(u - u[0], -LARGEST, LARGEST)
-    solution = Solution(gain, bias, model.pair_action[chosen], bounds, name, iterations, time.perf_counter() - began, model, remark)
+    solution = Solution(gain, bias, model.pair_action[chosen], bounds, name, iterations, time.perf_counter() - began, model, note)
     if not width <= max(tolerance * abs(gain), floor):
         raise ToleranceError(
             f"the gain is {gain:.12g}, proved in [{bounds[0]:.12g}, {bounds[1]:.12g}]: the width {width:.3g} is above the "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from sojourn.solving.chain import Chain
 from sojourn.solving.elimination import UNIT, Elimination, OutOfRange, eliminated
 
+MANY = 2000  # states from which on another reference is tried before numbers of any size
 RARE = 0.01  # a reference visited less often than this, relative to the busiest state, is replaced by that one
 LARGEST = float(np.finfo(float).max)
 
@@ -53,14 +55,24 @@ def value_of(chain: Chain, recurrent: np.ndarray, often: int = -1) -> PolicyValu
     TooLarge is raised where the chain is too large for an elimination.
     """
     reference = often if often in recurrent else int(recurrent[0])
-    try:
-        factors, law, law_error = _busy(chain, reference, eliminated)
-        return _value(chain, factors, law, law_error)
-    except OutOfRange:
-        from sojourn.solving.wide import WideElimination
+    with suppress(OutOfRange):
+        return _value(chain, *_busy(chain, reference, eliminated))
+    if chain.n_states > MANY:  # from a rare reference the way to the busy states may be too long for floats
+        with suppress(OutOfRange):
+            return _value(chain, *_busy(chain, _likely(chain, recurrent), eliminated))
+    from sojourn.solving.wide import WideElimination
 
-        factors, law, law_error = _busy(chain, reference, WideElimination)
-        return _value(chain, factors, law, law_error)
+    return _value(chain, *_busy(chain, reference, WideElimination))
+
+
+def _likely(chain: Chain, recurrent: np.ndarray) -> int:
+    """Return a state where the chain, made lazy so that it does not alternate, is most likely after many jumps from anywhere."""
+    law = np.zeros(chain.n_states)
+    law[recurrent] = 1.0 / len(recurrent)
+    back = chain.matrix.T.tocsr()
+    for _ in range(int(min(4 * len(recurrent), 200 + 2e9 / chain.matrix.nnz))):
+        law = (law + back @ law) / 2
+    return int(np.argmax(law))
 
 
 def _busy(chain: Chain, reference: int, form: Callable[[Any, int], Elimination]) -> tuple[Elimination, np.ndarray, float]:
