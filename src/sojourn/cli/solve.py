@@ -1,5 +1,6 @@
 """`sojourn solve MODEL`: the optimal gain, the interval that proves it, policy and bias."""
 
+import sys
 from typing import Any
 
 import click
@@ -14,17 +15,29 @@ ROWS = 24
 @click.option("--method", default="auto", show_default=True, metavar="NAME",
               help="auto, policy-iteration, value-iteration or linear-programming.")
 @click.option("--tolerance", default=1e-9, show_default=True, type=float,
-              help="Width of the certificate, relative to max(1, |gain|).")
+              help="Width of the certificate, relative to |gain|.")
 @json_option
 def command(model: str, method: str, tolerance: float, as_json: bool) -> None:
     """Solve MODEL exactly: gain, certificate, policy and bias."""
+    from sojourn.solving.elimination import DENSE
     from sojourn.solving.solve import solve
 
-    solution = solve(read_model(model), method=method, tolerance=tolerance)
+    found = read_model(model)
+    if found.n_states > DENSE:
+        _announce()
+    solution = solve(found, method=method, tolerance=tolerance)
     if as_json:
         print_json(as_object(solution))
     else:
         click.echo("\n".join(in_words(solution)))
+
+
+def _announce() -> None:
+    """Say on a terminal why nothing moves at first, where kernels must be compiled."""
+    from sojourn.kernels.jit import is_kept
+
+    if sys.stderr.isatty() and not is_kept("eliminate"):
+        click.echo("compiling for this machine: once, some seconds", err=True)
 
 
 def as_object(solution: Any) -> dict[str, Any]:
@@ -33,7 +46,7 @@ def as_object(solution: Any) -> dict[str, Any]:
         "gain": solution.gain, "gain_bounds": list(solution.gain_bounds), "policy": solution.policy_labels,
         "bias": dict(zip(solution.model.states, solution.bias.tolist())), "method": solution.method,
         "iterations": solution.iterations, "seconds": solution.seconds,
-    }
+    } | ({"note": solution.note} if solution.note else {})
 
 
 def in_words(solution: Any) -> list[str]:
@@ -48,5 +61,6 @@ def in_words(solution: Any) -> list[str]:
         f"gain    {solution.gain:.12g} per unit of time",
         f"proved  {lo!r} <= gain <= {hi!r} (width {hi - lo:.1e})",
         f"method  {solution.method}, {solution.iterations} iterations, {solution.seconds:.3f} s",
+        *([f"note    {solution.note}"] if solution.note else []),
         "", *table,
     ]
