@@ -60,10 +60,13 @@ class Refined:
         return float(self.value.law @ size / (self.value.law @ self.chain.holding))
 
 
-def refined(model: CTMDP, pairs: np.ndarray) -> Refined:
-    """Return the value of a policy with one recurrent class (repaired if it has several) in about 32 digits."""
+def refined(model: CTMDP, pairs: np.ndarray, often: int = -1) -> Refined:
+    """Return the value of a policy with one recurrent class (repaired if it has several) in about 32 digits.
+
+    `often` may name a state that is believed to be visited often.
+    """
     pairs, chain, recurrent = one_class(model, pairs)
-    value = value_of(chain, recurrent)
+    value = value_of(chain, recurrent, often)
     part = restricted(model, np.arange(model.n_states), pairs)
     start = Refined(pairs, chain, value, (np.array(value.gain), np.array(0.0)), (value.bias, np.zeros(model.n_states)))
     found = _corrected(part, start, value.correction)
@@ -96,10 +99,11 @@ def _corrected(part: CTMDP, found: Refined, correction: Callable[[np.ndarray, np
     return best
 
 
-def optimal_refined(model: CTMDP, pairs: np.ndarray, accuracy: float) -> tuple[Refined, np.ndarray, np.ndarray]:
+def optimal_refined(model: CTMDP, pairs: np.ndarray, accuracy: float, often: int = -1) -> tuple[Refined, np.ndarray, np.ndarray]:
     """Return (policy, surplus per pair, its error) after taking every pair that would add more than `accuracy` to the gain."""
     for _ in range(ROUNDS):
-        found = refined(model, pairs)
+        found = refined(model, pairs, often)
+        often = int(np.argmax(found.value.law))
         excess, error = found.surplus(model)
         best = best_pairs(model, excess / model.rate)
         better = excess[best] > accuracy + error[best]
@@ -118,9 +122,9 @@ def bounds_of(model: CTMDP, found: Refined, excess: np.ndarray, error: np.ndarra
     return float(found.gain[0] + (low - spread)), float(found.gain[0] + (high + spread))
 
 
-def evaluated_bounds(model: CTMDP, pairs: np.ndarray) -> tuple[float, float]:
+def evaluated_bounds(model: CTMDP, pairs: np.ndarray, often: int) -> tuple[float, float]:
     """Return an interval of the gain of one policy from one step of its own operator, with about 32 digits."""
-    found = refined(model, pairs)
+    found = refined(model, pairs, often)
     part = restricted(model, np.arange(model.n_states), found.pairs)
     return bounds_of(part, replace(found, pairs=np.arange(model.n_states)), *found.surplus(part))
 

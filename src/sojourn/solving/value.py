@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.solving.chain import Chain
-from sojourn.solving.elimination import UNIT, Elimination, OutOfRange, eliminated
+from sojourn.solving.elimination import UNIT, Elimination, OutOfRange, eliminated, is_narrow
 
 MANY = 2000  # states from which on another reference is tried before numbers of any size
 RARE = 0.01  # a reference visited less often than this, relative to the busiest state, is replaced by that one
@@ -57,7 +57,7 @@ def value_of(chain: Chain, recurrent: np.ndarray, often: int = -1) -> PolicyValu
     reference = often if often in recurrent else int(recurrent[0])
     with suppress(OutOfRange):
         return _value(chain, *_busy(chain, reference, eliminated))
-    if chain.n_states > MANY:  # from a rare reference the way to the busy states may be too long for floats
+    if chain.n_states > MANY and not is_narrow(chain.matrix):  # from a rare reference the way may be too long for floats
         with suppress(OutOfRange):
             return _value(chain, *_busy(chain, _likely(chain, recurrent), eliminated))
     from sojourn.solving.wide import WideElimination
