@@ -23,4 +23,5 @@ def _bounds(chain: Chain, u: np.ndarray) -> tuple[float, float]:
     error = chain.reward_error + relative * (np.abs(chain.reward) + apart) + chain.row_error * np.abs(moves) + lengths * 5e-324
     value = chain.reward + moves
     spare = (2 * UNIT + chain.holding_error) * np.abs(value)
-    return float(((value - error - spare) / chain.holding).min()), float(((value + error + spare) / chain.holding).max())
+    low, high = ((value - error - spare) / chain.holding).min(), ((value + error + spare) / chain.holding).max()
+    return float(np.nextafter(low, -np.inf)), float(np.nextafter(high, np.inf))

@@ -119,7 +119,8 @@ def bounds_of(model: CTMDP, found: Refined, excess: np.ndarray, error: np.ndarra
     low = np.maximum.reduceat(excess - error, start).min()
     high = np.maximum.reduceat(excess + error, start).max()
     spread = found.data_rounding(model) + 4 * EPSILON * abs(float(found.gain[0]))
-    return float(found.gain[0] + (low - spread)), float(found.gain[0] + (high + spread))
+    low, high = found.gain[0] + (low - spread), found.gain[0] + (high + spread)
+    return float(np.nextafter(low, -np.inf)), float(np.nextafter(high, np.inf))
 
 
 def evaluated_bounds(model: CTMDP, pairs: np.ndarray, often: int) -> tuple[float, float]:
