@@ -49,7 +49,7 @@ def test_a_fixed_time_gives_its_regret():
     ("--learner", "fixed", "--param", "policy=[0,1]"),
     ("--learner", "ct-ucrl", "--horizon", 100, "--rate-bounds", 1, 9, "--supports", "--param", "radius_scale=0.1,planning=fast"),
     ("--start", 1, "--holding-times", "erlang:stages=2", "--checkpoints", 3, "--learner", "ct-ucrl"),
-    ("--holding-times", "bulk", "--learner", "ct-ucrl", "--reward-range", -12, 8),
+    ("--holding-times", "erlang:stages=2", "--learner", "ct-ucrl", "--reward-range", -12, 8),
 ])
 def test_the_options_work(options):
     ran = run("two-state", "--epochs", 200, "--json", *options)

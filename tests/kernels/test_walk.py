@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sojourn.kernels.bulk_walk import settle, settle_reference, walk_bulk, walk_bulk_reference
 from sojourn.kernels.fast_walk import packed_cells, walk_fast
 from sojourn.kernels.walk import holding_time, holding_time_reference, walk_plan, walk_plan_reference
 from sojourn.learn.counts import Counts
-from sojourn.learn.streams import restore_stream, stream_state
+from sojourn.learn.streams import stream_state
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.holding import LAWS, law_of
 from sojourn.simulation.shapes import Course, Fold, trace_of
@@ -94,27 +93,6 @@ def test_the_fast_walk_equals_the_reference(seed, running, max_time, law):
     assert fast == two.run(walk_plan_reference, 0, 400, max_time)
     assert same(one, two) and np.array_equal(words, stream_state(two.rng))
     assert np.array_equal(one.total, two.fold.visits)
-
-
-@settings(max_examples=40)
-@given(st.integers(0, 10**6), st.booleans())
-def test_the_bulk_walk_equals_its_reference(seed, running):
-    model = some_model(seed, running)
-    one, two = Setting(model, seed), Setting(model, seed)
-    safe = np.random.default_rng(seed).integers(0, 30, model.n_pairs)
-    pending = np.zeros(model.n_pairs, dtype=np.int64), np.zeros(model.n_pairs, dtype=np.int64)
-    w, words = one.world, stream_state(one.rng)
-    fast = walk_bulk(w, 0, words, one.course.pair, one.left, one.total, one.fold, 300, safe, one.clock, pending[0],
-                     np.zeros(8 * model.n_states, dtype=np.int64), packed_cells(w.next_state, w.cut, w.own, w.other))
-    plain = walk_bulk_reference(two.world, 0, two.rng, two.course.pair, two.left, two.total, two.fold, 300, safe, two.clock,
-                                pending[1])
-    assert tuple(map(int, fast)) == tuple(map(int, plain)) and same(one, two)
-    assert np.array_equal(words, stream_state(two.rng)) and np.array_equal(*pending)
-    assert np.array_equal(one.total, one.fold.visits)
-    restore_stream(one.rng, words)
-    for here, draw, waiting in ((one, settle, pending[0]), (two, settle_reference, pending[1])):
-        draw(here.rng, here.world, here.course.pair, waiting, plain[3] if plain[5] else -1, here.fold.holding_sum, here.clock)
-    assert same(one, two) and one.rng.random() == two.rng.random() and not pending[0].any()
 
 
 def test_a_plan_ends_on_arriving_at_a_pair_with_nothing_left_not_when_its_last_visit_is_spent():

@@ -30,7 +30,7 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
 @click.option("--reward-range", type=(float, float), metavar="LO HI", help="Scale of the rewards inside the learner (the model's).")
 @click.option("--unscaled", is_flag=True, help="Leave the rewards as they are, as the paper prints it.")
 @click.option("--param", multiple=True, metavar="KEY=VALUE", help="Further parameters of the learner; may be repeated.")
-@click.option("--holding-times", metavar="LAW", help="Another law of the holding times, e.g. erlang:stages=3, or bulk.")
+@click.option("--holding-times", metavar="LAW", help="Another law of the holding times, e.g. erlang:stages=3.")
 @click.option("--checkpoints", type=int, default=200, show_default=True, help="How many moments to report.")
 @click.option("--plot", "picture", type=click.Path(dir_okay=False, writable=True), help="Draw the regret: .png, .svg or .pdf.")
 @json_option

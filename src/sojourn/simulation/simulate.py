@@ -39,8 +39,8 @@ def simulate(model: CTMDP, learner_or_policy: Any, *, max_epochs: int | float | 
     - `seed` addresses the world's random numbers; a learner has its own;
     - `checkpoints`: how many log-spaced moments, or a list: epochs, or times when `max_time` is given (then `regret` is R_T);
     - `record=True` keeps every epoch in `run.trajectory`;
-    - `holding_times`: a law such as "deterministic", "erlang:stages=3" (see `simulation/holding.py`), a mapping
-      {(state, action): law}, or "bulk": many exponential times summed in one Gamma draw, the same in law only;
+    - `holding_times`: a law such as "deterministic", "erlang:stages=3" (see `simulation/holding.py`), or a mapping
+      {(state, action): law};
     - `solution`: the model's, if already solved.
 
     Ctrl-C ends the run at the next chunk and returns what there is, with `interrupted=True`; a second one raises.

@@ -13,35 +13,17 @@ Learners come in three kinds (see `sojourn.learn.learner`):
   world, the visits, the clock and the counts, all of which it adds to as `walk_plan` (kernels/walk.py) does.  It leaves the
   learner, its episode included, as it then stands, and returns where it is and what it has begun (learn/learner.py);
 - *plain*: `plan()` and `observe(history)`; chunks of at most 2^20 epochs, several per episode;
-- *per epoch*: `act(state) -> action index` and `observe(history)` with one row; and, if it has one, its own compiled
-
-      walk(world, state, rng, max_epochs, max_time, visits, clock, trace) -> (state, epochs, pair, entry)
-
-  which must take exactly the decisions of `act`.  It starts in `state` and goes on until `epochs == max_epochs` or
-  `clock[0] > max_time` (checked before each epoch).  At every epoch it chooses a pair, then draws from `rng`, the world's
-  generator, first the holding time and then the jump:
-
-      tau = holding_time(rng, world.law[pair], world.mean[pair], world.first[pair], world.second[pair])
-      entry = jump(rng, world.row_start, world.cut, world.own, world.other, pair)
-
-  (of sojourn.kernels.walk and .alias) and adds up: `visits[pair] += 1`; `clock[0] += tau`;
-  `clock[1] += world.running[pair] * tau + world.transition_reward[entry]`; `clock[2] = tau`; the next state is
-  `world.next_state[entry]`; the reward to learn from is `world.reward[pair] + world.transition_reward[entry]`.
-  If `len(trace.state) > 0` (at least max_epochs then), row i of the call goes to trace.state[i], .action, .holding_time,
-  .next_state, .reward.  It returns where it stands, how many epochs it did, and the last pair and entry (-1, -1 if none).
-  Its answers must not depend on how the epochs are cut into calls.  Calls are kept to about 0.1 s by adapting max_epochs.
+- *per epoch*: `act(state) -> action index` and `observe(history)` with one row.
 """
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.kernels.alias import jump
-from sojourn.kernels.bulk_walk import settle, walk_bulk
 from sojourn.kernels.fast_walk import packed_cells, walk_fast
 from sojourn.kernels.walk import holding_time, walk_plan
 from sojourn.learn.counts import counts_of
@@ -49,10 +31,8 @@ from sojourn.learn.learner import MAX_CHUNK, Episode, History, begin_episode, ep
 from sojourn.learn.streams import stream
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
-from sojourn.simulation.bulk import check_bulk, safe_from
 from sojourn.simulation.episodes import EpisodeLog
 from sojourn.simulation.folding import Folding
-from sojourn.simulation.holding import BULK
 from sojourn.simulation.policy import FixedPolicy, fitting_knowledge
 from sojourn.simulation.regret import Moment, yardstick
 from sojourn.simulation.seeds import Stream, world_stream
@@ -62,7 +42,6 @@ from sojourn.solving.solution import Solution
 
 BLOCK = MAX_CHUNK  # sums restart at multiples of this many epochs, so that rounding does not grow with the run
 PLAIN_CHUNK = 2**16  # rows of one History given to a plain learner
-CALL_SECONDS = 0.1
 
 
 class Walk:
@@ -89,14 +68,10 @@ class Walk:
         self.log = EpisodeLog(model.n_actions, self.yardstick.shortfall)
         self.record = record
         self.recorded: list[History] = []
-        self._chunk = 1024  # of a learner's own walk; adapted
         self._folding = Folding(self.knowledge, len(self.world.next_state))
         self._trace = trace_of(0)
         self._plain_world = is_plain(self.world)
         self._records = np.zeros(8 * model.n_states, dtype=np.int64)
-        self.bulk = isinstance(holding_times, str) and holding_times == BULK
-        if self.bulk:
-            check_bulk(self)
         self._cells = packed_cells(self.world.next_state, self.world.cut, self.world.own, self.world.other)
 
     # ---- where it stands ----------------------------------------------------------------------------------------
@@ -131,12 +106,9 @@ class Walk:
         limit = np.inf if until_time is None else float(until_time - self.base[0])
         if room <= 0 or self.clock[0] > limit:
             return False
-        if self.bulk and until_time is not None:
-            raise ParameterError(f"until_time is {until_time:g} with holding_times='bulk', which knows the time only now and then; "
-                                 "give a number of epochs, or leave out 'bulk'.")
         if hasattr(self.learner, "act"):
-            self._step_by_epoch(room, limit)
-        elif walks_plans(self.learner) and not (self.record or self.bulk):
+            self._act_once()
+        elif walks_plans(self.learner) and not self.record:
             self._step_by_plans(room, limit)
         else:
             self._step_by_plan(room, limit)
@@ -160,14 +132,7 @@ class Walk:
                 self._trace = trace_of(PLAIN_CHUNK)
         room = min(room, episode.epochs_left)
         fold = self._folding.into(counts)
-        if self.bulk and episode.cumulative is None:
-            pending = np.zeros(len(self.visits), dtype=np.int64)
-            self.position, epochs, ended, pair, entry, waits = walk_bulk(
-                self.world, self.position, self.stream.words, episode.policy_pair, episode.left, self.visits, fold, room,
-                safe_from(self.world.mean, fold.scale), self.clock, pending, self._records, self._cells)
-            settle(self.stream.generator, self.world, episode.policy_pair, pending, pair if waits else -1, fold.holding_sum,
-                   self.clock)
-        elif self._plain_world and episode.cumulative is None and not (listening or self.record):
+        if self._plain_world and episode.cumulative is None and not (listening or self.record):
             self.position, epochs, ended, pair, entry = walk_fast(
                 self.world, self.position, self.stream.words, episode.policy_pair, episode.left, self.visits, fold, room, limit,
                 self.clock, self._records, self._cells)
@@ -219,23 +184,6 @@ class Walk:
             raise ParameterError(f"the learner's rng is {self.learner.rng!r}; a randomized plan draws from it, so it must be "
                                  "a numpy Generator such as np.random.default_rng(seed), or be left out.")
         return Course(episode.policy_pair, episode.cumulative, self.knowledge.pair_table.astype(np.int64), self.learner.rng)
-
-    def _step_by_epoch(self, room: int, limit: float) -> None:
-        own_walk = getattr(self.learner, "walk", None)
-        if own_walk is None:
-            self._act_once()
-            return
-        room = min(room, self._chunk)
-        trace = trace_of(room) if self.record else trace_of(0)
-        began = perf_counter()
-        self.position, epochs, pair, entry = own_walk(
-            self.world, self.position, self.stream.generator, room, limit, self.visits, self.clock, trace)
-        seconds = perf_counter() - began
-        self._chunk = int(np.clip(self._chunk * CALL_SECONDS / max(seconds, 1e-9), self._chunk / 4, self._chunk * 2))
-        self._chunk = min(max(self._chunk, 1), MAX_CHUNK)
-        self._done(epochs, pair, entry)
-        if self.record and epochs:
-            self.recorded.append(History(*(column[:epochs].copy() for column in trace)))
 
     def _act_once(self) -> None:
         world = self.world
