@@ -17,8 +17,15 @@ import numpy as np
 
 from sojourn.kernels import optimism as kernels
 from sojourn.learn.ct_ucrl import CTUCRL
-from sojourn.learn.optimism import Optimistic, extended_problem, extended_value_iteration, fast_extended_value_iteration
-from sojourn.learn.plausible import PlausibleSet, holding_radius, rate_interval, transition_radius
+from sojourn.learn.optimism import Optimistic
+from sojourn.learn.plausible import (
+    PlausibleSet,
+    extended_value_iteration,
+    fast_extended_value_iteration,
+    holding_radius,
+    rate_interval,
+    transition_radius,
+)
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.simulate import simulate
 
@@ -92,7 +99,7 @@ def sparse_sweep() -> bool:
     model = random_model(1000, 4, 8)
     plausible = estimated(model, 1000, 0.02)
     knowledge, sweeps = model.knowledge(), 100
-    problem = extended_problem(plausible, knowledge)
+    problem = plausible.iteration(knowledge).problem
     dense = np.asarray(model.matrix.todense())
     u = np.zeros(1000)
     kernels.extended_value_iteration(u, -1.0, 5, 1.0, *problem)  # five sweeps in, so that nothing is tied

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from sojourn.kernels import bk, imed, kl_optimism, planning, posterior
 from sojourn.kernels.least_divergence import least_divergence_reference, least_divergence_row
-from sojourn.learn.counting import Belief
 from sojourn.learn.counts import Counts
+from sojourn.learn.posterior import Posterior
 from sojourn.zoo.catalogue import make
 
 seeds = st.integers(0, 10**6)
@@ -26,7 +26,7 @@ def counted(model, epochs, seed, supports):
     """Return the belief of a learner that has seen `epochs` uniformly random choices."""
     rng = np.random.default_rng(seed)
     known = model.knowledge(supports=supports)
-    counts, belief, s = Counts(known), Belief(known), 0
+    counts, belief, s = Counts(known), Posterior(known), 0
     for _ in range(epochs):
         pair = int(rng.integers(model.pair_start[s], model.pair_start[s + 1]))
         row = slice(model.row_start[pair], model.row_start[pair + 1])

@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 from sojourn.errors import ToleranceError
 from sojourn.kernels import optimism as kernels
 from sojourn.learn.counts import Counts
-from sojourn.learn.optimism import extended_problem, extended_value_iteration, fast_extended_value_iteration
-from sojourn.learn.plausible import PlausibleSet, plausible_set, rate_interval
+from sojourn.learn.plausible import (
+    PlausibleSet,
+    extended_value_iteration,
+    fast_extended_value_iteration,
+    plausible_set,
+    rate_interval,
+)
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
 
@@ -29,7 +34,7 @@ def golden_problem(case):
 def one_step(plausible, knowledge, u):
     n = knowledge.n_states
     u_next, pair, rising = np.empty(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
-    kernels.bellman_step(u, u_next, pair, rising, None, None, np.empty(n), np.arange(n), *extended_problem(plausible, knowledge))
+    kernels.bellman_step(u, u_next, pair, rising, None, None, np.empty(n), np.arange(n), *plausible.iteration(knowledge).problem)
     rate = np.where(rising, plausible.rate_high[pair], plausible.rate_low[pair])
     return u_next, knowledge.pair_action[pair], rate
 
@@ -160,7 +165,7 @@ def test_with_known_supports_a_swap_at_the_largest_rate_is_planned_for_though_th
     for planner in (extended_value_iteration, fast_extended_value_iteration):
         found = planner(plausible, knowledge, 1e-6)
         assert found.gain_bounds == pytest.approx((1.0, 1.0), abs=1e-5)
-    problem = extended_problem(plausible, knowledge)
+    problem = plausible.iteration(knowledge).problem
     assert not kernels.extended_value_iteration(np.zeros(2), 1e-6, 10_000, 1.0, *problem)[5]
 
 
@@ -177,6 +182,6 @@ def test_too_few_sweeps_raise_with_the_best_so_far():
     rng = np.random.default_rng(0)
     model = random_model(rng, 5)
     plausible = plausible_set(observed(rng, model, model.knowledge(), 50), model.knowledge(), 0.1, radius_scale=0.01)
-    with pytest.raises(ToleranceError, match="after 2 sweeps") as error:
+    with pytest.raises(ToleranceError, match="after 2 steps") as error:
         extended_value_iteration(plausible, model.knowledge(), 1e-12, max_sweeps=2)
     assert error.value.best.sweeps == 2

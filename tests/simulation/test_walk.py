@@ -192,7 +192,7 @@ def test_room_for_new_successors_is_made_again_after_someone_else_has_counted():
     for k in range(1, states):
         learner.counts.add(k, 0.5, 0)  # takes room that the walk had set aside
     walk.advance(6)
-    unknown = int((walk._folding.fold.slot_of < 0).sum())
+    unknown = int((walk.ledger.counts.slot_of < 0).sum())
     assert len(learner.counts.slot_state) - int(learner.counts.used[0]) >= unknown > 20
 
 

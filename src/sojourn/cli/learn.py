@@ -12,14 +12,14 @@ from sojourn.errors import ParameterError
 
 ROWS = 12
 DELTA = 0.01
-EPOCHS = 1e7
+EPOCHS = 1e6
 LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficulty`
 
 
 @click.command("learn")
 @model_argument
 @click.option("--learner", "name", default="default", show_default=True, metavar="NAME", help="A name of `sojourn learners`.")
-@click.option("--epochs", type=float, help="How many decisions (1e7 if no --time is given).")
+@click.option("--epochs", type=float, help="How many decisions (1e6 if no --time is given).")
 @click.option("--time", "max_time", type=float, help="How much time instead; the regret is then R_T.")
 @click.option("--delta", type=float, help="Confidence of the learner, where it has one (0.01).")
 @click.option("--horizon", type=float, help="Instead of --delta: N decisions, delta = 1/N.")
@@ -75,18 +75,9 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
         learner = built(model, options)
     for warning in said:
         click.echo(f"warning: {warning.message}", err=True)
-    _announce(learner)
     run = simulate(model, learner, max_epochs=epochs, max_time=max_time, start=state, seed=options["seed"],
                    checkpoints=options["checkpoints"], holding_times=options["holding_times"], progress=bar)
     return run, options["name"]
-
-
-def _announce(learner: Any) -> None:
-    """Say on a terminal why nothing moves at first, where kernels must be compiled."""
-    from sojourn.kernels.jit import is_kept
-
-    if sys.stderr.isatty() and not is_kept("walk_samples" if hasattr(learner, "walk_plans") else "walk_fast"):
-        click.echo("compiling for this machine: once, up to a minute", err=True)
 
 
 def built(model: Any, options: dict[str, Any]) -> Any:

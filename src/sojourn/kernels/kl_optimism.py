@@ -262,22 +262,23 @@ def kl_optimism(u, tolerance, max_steps, pair_start, row_start, next_state, prob
                 running, top_rate):
     """Policy iteration over the extended model until one Bellman step has span(Tu - u) < tolerance; u is changed in place.
 
-    Returns (pair, low, high, steps, converged), low and high the extremes of Tu - u.  Every fourth step is a damped Bellman step.
+    Returns (pair, rate, low, high, steps, converged), low and high the extremes of Tu - u.  Every fourth step is a damped
+    Bellman step.
     """
     bias = np.empty(len(u))
     low, high = -np.inf, np.inf
-    pair = np.zeros(len(u), dtype=np.int64)
+    pair, rate = np.zeros(len(u), dtype=np.int64), np.zeros(len(reward))
     for step in range(max_steps):
         u_next, pair, rate, rows = kl_bellman(u, pair_start, row_start, next_state, probability, radius, rate_low, rate_high,
                                               reward, running, top_rate)
         low = (u_next - u).min()
         high = (u_next - u).max()
         if high - low < tolerance:
-            return pair, low, high, step + 1, True
+            return pair, rate[pair], low, high, step + 1, True
         if step % 4 < 3:
             evaluate_policy(row_start, next_state, rows, reward, running, rate, pair, bias)
             if np.isfinite(bias).all() and np.abs(bias).max() < 1e7 * (1.0 + np.abs(u).max() + np.abs(reward).max()):
                 u[:] = bias
                 continue
         u += 0.9 * (u_next - u) - 0.9 * low
-    return pair, low, high, max_steps, False
+    return pair, rate[pair], low, high, max_steps, False

@@ -41,7 +41,7 @@ def _uniform(spread: float = 1.0) -> tuple[int, float, float]:
 
 
 def _lognormal(cv: float = 1.0) -> tuple[int, float, float]:
-    variance = log1p(_positive("cv", cv) ** 2)
+    variance = log1p(_positive("cv", cv, below=1e100) ** 2)
     return kernels.LOGNORMAL, sqrt(variance), variance / 2
 
 

@@ -1,0 +1,86 @@
+"""The driver: walks plan after plan in one call and asks a planner for the next one.
+
+There is one driver, `walk_plans` below, with two blanks: `body` walks the plan under way (`walk_plan` or `walk_fast`), `plan`
+makes the next one.  `driver(plan, body)` fills them in and compiles.  A planner is a compiled function
+
+    plan(state, ledger, own) -> bool
+
+of the learner's own `state` (a tuple of arrays and numbers), the ledger and the learner's random stream.  It reads
+`ledger.counts` and writes the plan: `ledger.plan.pair` (the pair chosen in each state), `ledger.plan.left` (the visits that each
+pair may take, at least 1), `ledger.plan.epochs[LEFT]` (the most epochs it may last, or NO_LIMIT), and `ledger.info`.  It returns
+False to leave the next plan to Python; `in_python`, which always does, serves the learners that plan there.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+from sojourn.kernels.jit import kernel
+from sojourn.kernels.ledger import BEGUN, DONE, LEFT, STATE, TAKEN, TIME
+
+plan: Any = None  # the two blanks
+body: Any = None
+
+
+def walk_plans(state, ledger, rng, own, max_epochs, max_time):
+    """Walk until `max_epochs` epochs, or until the clock has passed `max_time`; return whether Python must plan first.
+
+    Stops also when there is no room to note another plan.  `rng` is the world's stream, `own` the learner's.
+    """
+    at, left, clock, begun = ledger.at, ledger.plan.epochs, ledger.clock, ledger.begun
+    at[DONE], at[BEGUN] = 0, 0
+    over = left[LEFT] <= 0
+    while at[DONE] < max_epochs and clock[TIME] <= max_time:
+        if over:
+            row = at[BEGUN]
+            if row == len(begun.epoch):
+                return False
+            if not plan(state, ledger, own):
+                return True
+            left[TAKEN] = 0
+            begun.epoch[row] = at[DONE]
+            begun.state[row] = at[STATE]
+            begun.pair[row, :] = ledger.plan.pair
+            begun.visits[row, :] = ledger.visits
+            begun.info[row, :] = ledger.info
+            at[BEGUN] = row + 1
+        ended = body(ledger, rng, own, min(max_epochs - at[DONE], left[LEFT]), max_time)
+        over = ended or left[LEFT] <= 0
+    return False
+
+
+@kernel
+def in_python(state, ledger, own):
+    """Leave every plan to Python."""
+    return False
+
+
+def one_plan(state, ledger, own):
+    """Make one plan: what Python calls, so that a planner need not be callable from there."""
+    return plan(state, ledger, own)
+
+
+def filled_in(form: Callable[..., Any], plan: Any, body: Any = None) -> FunctionType:
+    """Return `walk_plans` or `one_plan` with the blanks filled in, not compiled.
+
+    It passes for a function of the file of `plan`, because numba keeps compiled code by file and name.
+    """
+    source = getattr(plan, "py_func", plan)
+    name = "_".join(getattr(part, "py_func", part).__name__ for part in (form, plan, body) if part is not None)
+    code = form.__code__.replace(co_filename=source.__code__.co_filename, co_name=name, co_qualname=name)
+    made = FunctionType(code, {**form.__globals__, "plan": plan, "body": body}, name)
+    made.__module__, made.__qualname__ = source.__module__, name
+    return made
+
+
+@cache
+def driver(plan: Any, body: Any) -> Any:
+    """Return the compiled driver of this planner and this body; the same one when asked again."""
+    return kernel(filled_in(walk_plans, plan, body))
+
+
+@cache
+def planner(plan: Any) -> Any:
+    """Return `plan` as Python may call it."""
+    return kernel(filled_in(one_plan, plan))
