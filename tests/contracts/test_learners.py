@@ -161,8 +161,9 @@ def test_observing_is_what_the_kernels_fold(name, model):
     run = simulate(model, built(name, model), max_epochs=EPOCHS, seed=5, record=True)
     folded, path, told = run.learner.counts.state(), run.trajectory, built(name, model)
     if name not in RESTARTS:
+        columns = [path.state, path.action, path.holding_time, path.next_state, path.reward]
         for chunk in np.array_split(np.arange(EPOCHS), [1, 2, 50, 333]):
-            told.observe(History(*(getattr(path, part)[chunk] for part in ("state", "action", "holding_time", "next_state", "reward"))))
+            told.observe(History(*(column[chunk] for column in columns)))
         assert all(np.array_equal(folded[key], value) for key, value in told.counts.state().items() if key != "scale")
     session = Session(built(name, model), state=0)
     replay(session, observations(run))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sojourn.kernels.driver import driver, filled_in, in_python, planner, walk_plans
 from sojourn.kernels.fast_walk import walk_fast
 from sojourn.kernels.least_divergence import least_divergence_row
-from sojourn.kernels.ledger import BEGUN, DONE, LEFT, STATE, empty_begun, empty_ledger
+from sojourn.kernels.ledger import BEGUN, DONE, LEFT, STATE, Desk, empty_begun, empty_ledger
 from sojourn.kernels.planning import best_policy
 from sojourn.kernels.sampled_plan import BK, IMED, NO_INDEX, PLANNERS, Sampler, sampled_plan_reference
 from sojourn.kernels.walk import walk_plan, walk_plan_reference
@@ -42,9 +42,9 @@ def kernel_divergence(p, value, *rest):
     return least_divergence_row(p, value, *rest, np.empty(len(p)))[0]
 
 
-def readable(sampler, ledger, own):
+def readable(sampler, desk, own):
     """The planners' twin; best policies and divergences are compared elsewhere, with their own."""
-    return sampled_plan_reference(sampler, ledger, own, best=best_policy, divergence_of=kernel_divergence)
+    return sampled_plan_reference(sampler, desk, own, best=best_policy, divergence_of=kernel_divergence)
 
 
 KINDS = [(NO_INDEX, 1, 1, True), (NO_INDEX, 3, 1, False), (IMED, 1, 8, True), (IMED, 0, 0, False), (BK, 1, 8, True),
@@ -113,7 +113,8 @@ def test_a_plan_after_any_counts_is_the_references(seed, supports, kind, depth):
             counts.visits[i] = visits
         counts.holding_sum[:] = counts.visits / rng.uniform(model.bounds[0], model.bounds[1], len(counts.visits))
         counts.epoch = 1 + int(counts.visits.sum())
-    assert planner(PLANNERS[kind[0]])(one.sampler, one.ledger, one.own) and readable(two.sampler, two.ledger, two.own)
+    one_desk, two_desk = (Desk(here.ledger.counts, here.ledger.plan, here.ledger.info) for here in (one, two))
+    assert planner(PLANNERS[kind[0]])(one.sampler, one_desk, one.own) and readable(two.sampler, two_desk, two.own)
     assert same(one, two)
     plan = one.ledger.plan
     assert plan.left.min() >= 1 and plan.epochs[LEFT] >= 1
@@ -153,11 +154,11 @@ from sojourn.kernels.ledger import LEFT, NO_LIMIT
 from sojourn.kernels.walk import walk_plan
 
 @kernel
-def first_actions(state, ledger, own):
-    for s in range(len(ledger.plan.pair)):
-        ledger.plan.pair[s] = state[0][s]
-    ledger.plan.left[:] = 5
-    ledger.plan.epochs[LEFT] = NO_LIMIT
+def first_actions(state, desk, own):
+    for s in range(len(desk.plan.pair)):
+        desk.plan.pair[s] = state[0][s]
+    desk.plan.left[:] = 5
+    desk.plan.epochs[LEFT] = NO_LIMIT
     return True
 
 if __name__ == "__main__":

@@ -30,6 +30,25 @@ def test_a_user_without_a_home_has_no_cache_folder(monkeypatch):
     assert jit._cache_directory() == ""
 
 
+@jit.inner
+def twice(x: int) -> int:
+    return 2 * x
+
+
+@jit.kernel
+def four_times(x: int) -> int:
+    return twice(twice(x))
+
+
+@pytest.mark.skipif(jit.numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_an_inner_function_refuses_to_be_called_from_python_before_and_after_a_kernel_has_compiled_it():
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"twice can only be called by kernels; from_python\(twice\)"):
+            twice(3)
+        assert four_times(3) == 12
+    assert jit.from_python(twice)(4) == 8
+
+
 class Happening:
     """A compile event as numba reports it."""
 

@@ -7,15 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sojourn.kernels.fast_walk import walk_fast
+from sojourn.kernels import fast_walk, walk
+from sojourn.kernels.jit import from_python
 from sojourn.kernels.ledger import DONE, STATE, TAKEN, book, book_reference, empty_begun, empty_ledger
-from sojourn.kernels.walk import holding_time, holding_time_reference, walk_plan, walk_plan_reference
+from sojourn.kernels.walk import holding_time, holding_time_reference, walk_plan_reference
 from sojourn.learn.counts import Counts
 from sojourn.learn.streams import stream_state
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.holding import LAWS, law_of
 from sojourn.simulation.world import world_of
 
+walk_fast, walk_plan = from_python(fast_walk.walk_fast), from_python(walk.walk_plan)
 WRITTEN = {"gamma": "gamma:shape=0.7", "erlang": "erlang:stages=3", "weibull": "weibull:shape=1.5", "pareto": "pareto:shape=2.5",
            "uniform": "uniform:spread=0.5", "lognormal": "lognormal:cv=2", "hyperexponential": "hyperexponential:probability=0.3"}
 

@@ -53,14 +53,14 @@ class Rounds(Learner):
 
 
 @kernel
-def rounds(state, ledger, own):
+def rounds(state, desk, own):
     turn, pair_start = state
     turn[0] += 1
-    for s in range(len(ledger.plan.pair)):
-        ledger.plan.pair[s] = pair_start[s] + turn[0] % 2
-    ledger.plan.left[:] = NO_LIMIT
-    ledger.plan.epochs[LEFT] = 5
-    ledger.info[0], ledger.info[1] = turn[0], turn[0] % 2 == 0
+    for s in range(len(desk.plan.pair)):
+        desk.plan.pair[s] = pair_start[s] + turn[0] % 2
+    desk.plan.left[:] = NO_LIMIT
+    desk.plan.epochs[LEFT] = 5
+    desk.info[0], desk.info[1] = turn[0], turn[0] % 2 == 0
     return True
 
 
@@ -148,7 +148,7 @@ def test_a_learner_that_neither_plans_nor_acts_is_told_so(model):
 
 
 @kernel
-def never(state, ledger, own):
+def never(state, desk, own):
     return False
 
 

@@ -14,7 +14,7 @@ Indices are unsigned, to avoid negative-index wraparound; bits come from kernels
 import numpy as np
 
 from sojourn.kernels.counts import find_slot, keeps
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inner, kernel
 from sojourn.kernels.ledger import LAST, PAID, STATE, TIME, book
 from sojourn.kernels.pcg64 import ONE, TOP, ZERO, exponential, next_word, wide_product
 from sojourn.kernels.walk import DETERMINISTIC
@@ -33,7 +33,7 @@ def packed_cells(next_state, cut, own, other):
     return packed
 
 
-@kernel
+@inner
 def fill(integers, floats, policy_pair, row_start, mean, reward, left, visits, holding_sum, reward_sum):
     for state in range(len(policy_pair)):
         pair, at = policy_pair[state], 8 * state
@@ -47,7 +47,7 @@ def fill(integers, floats, policy_pair, row_start, mean, reward, left, visits, h
         integers[at + 7] = row_start[pair + 1] - row_start[pair] - 1
 
 
-@kernel
+@inner
 def write_back(integers, floats, packed, policy_pair, row_start, own, other, left, total, visits, holding_sum, reward_sum,
                slot_of, slot_count):
     for state in range(len(policy_pair)):
@@ -69,14 +69,14 @@ def write_back(integers, floats, packed, policy_pair, row_start, own, other, lef
                 packed[4 * cell + 3] = 0
 
 
-@kernel
+@inner
 def entry_of(cell, which, own, other):
     if which == ONE:
         return other[cell >> TWO]
     return own[cell >> TWO]
 
 
-@kernel
+@inner
 def walk_fast(ledger, rng, own, max_epochs, max_time):
     """Walk as `walk_plan` does, but draw from `ledger.words`; the two generators are not used."""
     world, counts, plan, clock, words, integers = (ledger.world, ledger.counts, ledger.plan, ledger.clock, ledger.words,

@@ -7,7 +7,7 @@ K = 0 keeps the lead until log N passes the next index, one with K > 0 until N K
 
 import numpy as np
 
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inner
 from sojourn.kernels.least_divergence import least_divergence_row
 from sojourn.kernels.planning import worth_of
 
@@ -28,7 +28,7 @@ def skeleton_reference(pair_start, visits):
     return allowed
 
 
-@kernel
+@inner
 def skeleton(pair_start, visits):
     allowed = np.zeros(len(visits), dtype=np.bool_)
     for s in range(len(pair_start) - 1):
@@ -53,7 +53,7 @@ def lead_reference(visits, divergence, index, runner_up):
     return min(longest, max(lead, int(SHORTEST_TRIAL * visits)))
 
 
-@kernel
+@inner
 def lead(visits, divergence, index, runner_up):
     longest = max(1, int(LONGEST * visits))
     if visits == 0:
@@ -97,14 +97,16 @@ def index_choice_reference(pair_start, row_start, next_state, probability, rewar
     return chosen, quota, divergence
 
 
-@kernel
+@inner
 def index_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy, rate_min,
                  rate_max):
     n_states = len(pair_start) - 1
     chosen = greedy.copy()
-    quota = np.ones(len(visits), dtype=np.int64)
-    divergence = np.zeros(len(visits))
+    quota = np.empty(len(visits), dtype=np.int64)
+    divergence = np.empty(len(visits))
     value = np.empty(len(next_state))
+    for i in range(len(visits)):
+        quota[i], divergence[i] = 1, 0.0
     tilted = np.empty(len(next_state))
     for k in range(len(next_state)):
         value[k] = bias[next_state[k]]
@@ -163,7 +165,7 @@ def insisted_reference(pair_start, row_start, next_state, probability, reward, r
     return pair, trying
 
 
-@kernel
+@inner
 def insisted(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy, divergence):
     n_states = len(greedy)
     price = np.zeros(len(visits))

@@ -50,6 +50,31 @@ def kernel(function: F) -> F:
     return made  # type: ignore[no-any-return]
 
 
+def inner(function: F) -> F:
+    """As `kernel`, for functions that only kernels call: without a door for Python, which takes long to compile for a ledger."""
+    made = numba.njit(function, nogil=True, fastmath=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    if not numba.config.DISABLE_JIT:  # a call from Python would end in a crash: there is nothing to call
+        made._insert = lambda *_, **__: None
+        made._compile_for_args = _refusal(function.__name__)
+    return made  # type: ignore[no-any-return]
+
+
+def _refusal(name: str) -> Callable:
+    def refuse(*_: object, **__: object) -> None:
+        raise TypeError(f"{name} can only be called by kernels; from_python({name}) may be called from Python.")
+
+    return refuse
+
+
+def from_python(function: Callable) -> Callable:
+    """Return a kernel that calls an `inner` function and that Python may call: for tests, and for a look at what it does."""
+
+    def call(*arguments):  # type: ignore[no-untyped-def]
+        return function(*arguments)
+
+    return numba.njit(call, nogil=True, fastmath=False, error_model="numpy")  # type: ignore[no-any-return]
+
+
 def inlined(function: F) -> F:
     """As `kernel`, written into its callers' code: for the few lines of an innermost loop that a call would slow down."""
     return numba.njit(function, inline="always", nogil=True, fastmath=False, error_model="numpy")  # type: ignore[no-any-return]

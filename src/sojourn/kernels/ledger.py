@@ -116,6 +116,14 @@ class Ledger(NamedTuple):
     records: np.ndarray  # int64[8 S]
 
 
+class Desk(NamedTuple):
+    """The learner's side of a ledger, which is all that a planner sees: it never sees the world."""
+
+    counts: CountArrays
+    plan: PlanLeft
+    info: np.ndarray  # float64[I]
+
+
 def empty_plan(n_states: int, n_pairs: int) -> PlanLeft:
     """Return room for a plan; none of it is left."""
     return PlanLeft(np.zeros(n_states, dtype=np.int64), np.zeros(n_pairs, dtype=np.int64), np.zeros(2, dtype=np.int64),

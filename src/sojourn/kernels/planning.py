@@ -7,7 +7,7 @@ by at most RESTART times the span of the bias, far below anything a learner can 
 
 import numpy as np
 
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inner, kernel
 
 RESTART = 1e-9
 IMPROVEMENTS = 200
@@ -42,7 +42,7 @@ def best_policy_reference(pair_start, row_start, next_state, probability, reward
     return gain, bias, pair
 
 
-@kernel
+@inner
 def solve_in_place(matrix, right):
     """Solve matrix x = right by elimination with row exchanges; x replaces `right`, the matrix is destroyed."""
     n = len(right)
@@ -77,7 +77,7 @@ def worth_of(i, row_start, next_state, probability, reward, running, rate, gain,
     return total
 
 
-@kernel
+@inner
 def evaluate_policy(row_start, next_state, probability, reward, running, rate, pair, bias):
     """Fill `bias` (0 in state 0) and return the gain of the policy `pair`."""
     n = len(pair)
@@ -109,10 +109,12 @@ def best_policy(pair_start, row_start, next_state, probability, reward, running,
     gain = 0.0
     for _ in range(IMPROVEMENTS):
         gain = evaluate_policy(row_start, next_state, probability, reward, running, rate, pair, bias)
-        largest = 0.0
+        largest, size = 0.0, 0.0
         for s in range(n_states):
             largest = max(largest, abs(reward[pair[s]] + running[pair[s]] / rate[pair[s]]))
-        margin = NEGLIGIBLE * (np.abs(bias).max() + largest)
+            if abs(bias[s]) > size or bias[s] != bias[s]:  # nan stays
+                size = abs(bias[s])
+        margin = NEGLIGIBLE * (size + largest)
         changed = False
         for s in range(n_states):
             best = worth_of(pair[s], row_start, next_state, probability, reward, running, rate, gain, bias) + margin

@@ -21,7 +21,7 @@ from sojourn.kernels.imed import (
     skeleton,
     skeleton_reference,
 )
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inlined
 from sojourn.kernels.least_divergence import least_divergence_reference
 from sojourn.kernels.ledger import LEFT, NO_LIMIT
 from sojourn.kernels.planning import best_policy, best_policy_reference
@@ -83,13 +83,13 @@ class Sampler(NamedTuple):
     planned: np.ndarray  # int64[1], the number of the decision at which the last plan was made
 
 
-def sampled_plan_reference(sampler, ledger, own, best=best_policy_reference,
+def sampled_plan_reference(sampler, desk, own, best=best_policy_reference,
                            divergence_of=lambda *row: least_divergence_reference(*row)[0]):
-    """Make a plan from the counts: fill ledger.plan and ledger.info (estimated gain with an index, sampled gain with samples).
+    """Make a plan from the counts: fill desk.plan and desk.info (estimated gain with an index, sampled gain with samples).
 
     Return False, and change nothing, where a successor was seen that is not a possible one.
     """
-    counts, copies, q = ledger.counts, sampler.copies, sampler.copies.rows
+    counts, copies, q = desk.counts, sampler.copies, sampler.copies.rows
     visits, epoch, info = counts.visits, int(counts.epoch[0]), []
     if successor_counts_reference(counts.head, counts.slot_state, counts.slot_next, counts.slot_count, sampler.rows.row_start,
                                   sampler.rows.next_state, sampler.counted) >= 0:
@@ -117,8 +117,8 @@ def sampled_plan_reference(sampler, ledger, own, best=best_policy_reference,
         chosen = np.where(well_known & trying, asked, sampler.sampled)
         trial = chosen[well_known & (chosen != sampler.greedy)]
         quota[trial] = np.maximum(1, (TRIAL * visits[trial]).astype(np.int64))
-    ledger.plan.pair[:], ledger.plan.left[:], ledger.info[:] = chosen, quota, info
-    ledger.plan.epochs[LEFT] = epoch - sampler.planned[0] + 1 if sampler.tsde else NO_LIMIT
+    desk.plan.pair[:], desk.plan.left[:], desk.info[:] = chosen, quota, info
+    desk.plan.epochs[LEFT] = epoch - sampler.planned[0] + 1 if sampler.tsde else NO_LIMIT
     sampler.planned[0] = epoch
     return True
 
@@ -147,14 +147,14 @@ def _ask_index_reference(sampler, epoch, visits, holding_sum, best, divergence_o
     return pair, quota, trying, gain
 
 
-@kernel
+@inlined
 def counted_successors(sampler, counts):
     """Fill `sampler.counted`; return whether every successor seen is a possible one."""
     return successor_counts(counts.head, counts.slot_state, counts.slot_next, counts.slot_count, sampler.rows.row_start,
                             sampler.rows.next_state, sampler.counted) < 0
 
 
-@kernel
+@inlined
 def best_of_samples(sampler, own, visits, holding_sum):
     """Move `sampler.sampled` to the best policy of the drawn model with the largest gain; return that gain."""
     copies, rows = sampler.copies, sampler.copies.rows
@@ -181,7 +181,7 @@ def best_of_samples(sampler, own, visits, holding_sum):
     return gain
 
 
-@kernel
+@inlined
 def mean_model(sampler, visits, holding_sum):
     """Return (probability, rate, gain, bias) of the mean model; move `sampler.greedy` to its best policy on the skeleton."""
     q = sampler.rows
@@ -194,10 +194,10 @@ def mean_model(sampler, visits, holding_sum):
     return probability, rate, gain, bias
 
 
-@kernel
-def finish(sampler, ledger, well_known, asked, trying):
+@inlined
+def finish(sampler, desk, well_known, asked, trying):
     """Follow the sampled policy and, in states of `well_known` visits, what must be tried; there all but the greedy is a trial."""
-    visits, chosen, quota, pair_start = ledger.counts.visits, ledger.plan.pair, ledger.plan.left, sampler.rows.pair_start
+    visits, chosen, quota, pair_start = desk.counts.visits, desk.plan.pair, desk.plan.left, sampler.rows.pair_start
     for k in range(len(visits)):
         quota[k] = max(1, visits[k])
     for s in range(len(chosen)):
@@ -212,56 +212,56 @@ def finish(sampler, ledger, well_known, asked, trying):
                 quota[chosen[s]] = max(1, int(TRIAL * visits[chosen[s]]))
 
 
-@kernel
+@inlined
 def set_length(sampler, plan_epochs, epoch):
     """Say how long the plan may last, and that it was made now."""
     plan_epochs[LEFT] = epoch - sampler.planned[0] + 1 if sampler.tsde else NO_LIMIT
     sampler.planned[0] = epoch
 
 
-@kernel
-def plan_samples(sampler, ledger, own):
+@inlined
+def plan_samples(sampler, desk, own):
     """Follow the best policy of a drawn model.  (CT-PSRL)"""
-    counts = ledger.counts
+    counts = desk.counts
     if not counted_successors(sampler, counts):
         return False
-    ledger.info[0] = best_of_samples(sampler, own, counts.visits, counts.holding_sum)
-    finish(sampler, ledger, np.inf, sampler.sampled, np.zeros(0, dtype=np.bool_))
-    set_length(sampler, ledger.plan.epochs, counts.epoch[0])
+    desk.info[0] = best_of_samples(sampler, own, counts.visits, counts.holding_sum)
+    finish(sampler, desk, np.inf, sampler.sampled, np.zeros(0, dtype=np.bool_))
+    set_length(sampler, desk.plan.epochs, counts.epoch[0])
     return True
 
 
-@kernel
-def plan_imed(sampler, ledger, own):
+@inlined
+def plan_imed(sampler, desk, own):
     """The same, with the index of least N K + log N insisting.  (CT-IMED)"""
-    counts, q = ledger.counts, sampler.rows
+    counts, q = desk.counts, sampler.rows
     visits, epoch = counts.visits, counts.epoch[0]
     if not counted_successors(sampler, counts):
         return False
     probability, rate, gain, bias = mean_model(sampler, visits, counts.holding_sum)
-    ledger.info[0] = gain
+    desk.info[0] = gain
     asked, quota, divergence = index_choice(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits,
                                             gain, bias, sampler.greedy, sampler.rate_min, sampler.rate_max)
     if sampler.samples == 0:
-        decide_alone(ledger.plan.pair, ledger.plan.left, asked, quota)
+        decide_alone(desk.plan.pair, desk.plan.left, asked, quota)
     else:
         asked, trying = insisted(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits, gain,
                                  bias, sampler.greedy, divergence)
-        ledger.info[1] = best_of_samples(sampler, own, visits, counts.holding_sum)
-        finish(sampler, ledger, sampler.depth * np.log(epoch) ** 2, asked, trying)
-    set_length(sampler, ledger.plan.epochs, epoch)
+        desk.info[1] = best_of_samples(sampler, own, visits, counts.holding_sum)
+        finish(sampler, desk, sampler.depth * np.log(epoch) ** 2, asked, trying)
+    set_length(sampler, desk.plan.epochs, epoch)
     return True
 
 
-@kernel
-def plan_bk(sampler, ledger, own):
+@inlined
+def plan_bk(sampler, desk, own):
     """The same, with the index of largest worth within N KL <= log t insisting.  (CT-BK)"""
-    counts, q = ledger.counts, sampler.rows
+    counts, q = desk.counts, sampler.rows
     visits, epoch = counts.visits, counts.epoch[0]
     if not counted_successors(sampler, counts):
         return False
     probability, rate, gain, bias = mean_model(sampler, visits, counts.holding_sum)
-    ledger.info[0] = gain
+    desk.info[0] = gain
     well_known = sampler.depth * np.log(epoch) ** 2
     asked = upper_choice(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits, gain, bias,
                          sampler.greedy, sampler.rate_min, sampler.rate_max, np.log(epoch),
@@ -270,18 +270,18 @@ def plan_bk(sampler, ledger, own):
         quota = np.empty(len(visits), dtype=np.int64)
         for k in range(len(visits)):
             quota[k] = max(1, int(FREEZE * visits[k]))
-        decide_alone(ledger.plan.pair, ledger.plan.left, asked, quota)
+        decide_alone(desk.plan.pair, desk.plan.left, asked, quota)
     else:
         trying = np.empty(len(asked), dtype=np.bool_)
         for s in range(len(asked)):
             trying[s] = asked[s] != sampler.greedy[s]
-        ledger.info[1] = best_of_samples(sampler, own, visits, counts.holding_sum)
-        finish(sampler, ledger, well_known, asked, trying)
-    set_length(sampler, ledger.plan.epochs, epoch)
+        desk.info[1] = best_of_samples(sampler, own, visits, counts.holding_sum)
+        finish(sampler, desk, well_known, asked, trying)
+    set_length(sampler, desk.plan.epochs, epoch)
     return True
 
 
-@kernel
+@inlined
 def decide_alone(pair, left, asked, quota):
     """Follow the index in every state."""
     for s in range(len(pair)):

@@ -10,7 +10,7 @@ import numpy as np
 
 from sojourn.kernels.alias import jump, jump_reference
 from sojourn.kernels.counts import find_slot, find_slot_reference, keeps, keeps_reference
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inner, kernel
 from sojourn.kernels.ledger import DONE, LAST, PAID, STATE, TIME, book, book_reference
 
 # Laws of the holding time, scaled to mean 1; `first` and `second` are their parameters.
@@ -97,7 +97,7 @@ def walk_plan_reference(ledger, rng, own, max_epochs, max_time):
     return ended
 
 
-@kernel
+@inner
 def walk_plan(ledger, rng, own, max_epochs, max_time):
     world, counts, plan, total, clock, trace = ledger.world, ledger.counts, ledger.plan, ledger.visits, ledger.clock, ledger.trace
     law, mean, first, second = world.law, world.mean, world.first, world.second

@@ -18,7 +18,7 @@ class Abilities:
     observes: bool = True
     saves: bool = False  # state() and restore(state)
     shows: bool = False  # snapshot(): tables of what the last plan was based on
-    compiled_plan: Any = None  # plan(state, ledger, own), see kernels/driver.py
+    compiled_plan: Any = None  # plan(state, desk, own), see kernels/driver.py
 
 
 def is_learner(value: Any) -> bool:

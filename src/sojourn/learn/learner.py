@@ -22,7 +22,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError, ReportError
 from sojourn.kernels.driver import planner
-from sojourn.kernels.ledger import LEFT, NO_LIMIT, Ledger, World, empty_begun, empty_ledger
+from sojourn.kernels.ledger import LEFT, NO_LIMIT, Desk, empty_plan
 from sojourn.learn.counts import Counts, pairs_of
 from sojourn.learn.saving import given_parameters, header, refuse_others
 from sojourn.learn.streams import restore_stream, stream, stream_state
@@ -72,9 +72,9 @@ class Learner:
 
     - `memory`: names of further attributes, arrays or numbers, that `state()` must carry;
     - `folds = False`: call `observe` with every chunk of epochs instead of folding.  A class that replaces `observe` has it;
-    - `compiled_plan`: a compiled function `plan(state, ledger, own) -> bool` (kernels/driver.py) that makes the plans; then
+    - `compiled_plan`: a compiled function `plan(state, desk, own) -> bool` (kernels/driver.py) that makes the plans; then
       many plans are walked in one compiled call, and `plan()` comes for nothing.  `planner_state()` gives its `state`, a tuple
-      of arrays that it may change, `info_names` says what it writes to `ledger.info`, and `plans_per_call` how many plans take
+      of arrays that it may change, `info_names` says what it writes to `desk.info`, and `plans_per_call` how many plans take
       about 0.1 s.  A class that replaces `plan` is asked for every plan;
     - `needs_rate_bounds = False`: the rate bounds in its knowledge may be wrong.
     """
@@ -111,11 +111,13 @@ class Learner:
         kernel = next((k for kind in type(self).__mro__ if (k := vars(kind).get("compiled_plan")) is not None), None)
         if kernel is None:
             raise ParameterError(f"{type(self).__name__} has neither plan() nor act(state); a learner needs one of them.")
-        desk = self._desk()
+        known = self.knowledge
+        desk = Desk(self.counts.arrays(np.zeros(0, dtype=np.int64)), empty_plan(known.n_states, known.n_pairs),
+                    np.zeros(len(self.info_names)))
         if not planner(kernel)(self.planner_state(), desk, self.rng):
             self.explain()
         most = int(desk.plan.epochs[LEFT])
-        return Plan(self.knowledge.pair_action[desk.plan.pair], desk.plan.left, most if most < NO_LIMIT else None,
+        return Plan(known.pair_action[desk.plan.pair], desk.plan.left, most if most < NO_LIMIT else None,
                     dict(zip(self.info_names, desk.info.tolist(), strict=True)))
 
     def planner_state(self) -> Any:
@@ -163,14 +165,6 @@ class Learner:
         given = ", ".join(f"{name}={text}" for name, text in self.parameters.items() if text != "None")
         counted = f": {self.counts.epoch - 1:,} epochs counted" if self.counts is not None else ""
         return f"<{type(self).__name__}({given}){counted}>"
-
-    def _desk(self) -> Ledger:
-        """Return a ledger over the counts, without a world: where a plan is made while nobody walks."""
-        known, none = self.knowledge, np.zeros(0, dtype=np.int64)
-        real, word = np.zeros(0), np.zeros(0, dtype=np.uint64)
-        nowhere = World(none, none, none, none, word, none, none, real, real, real, real, none, real, real, none)
-        begun = empty_begun(0, known.n_states, known.n_pairs, len(self.info_names))
-        return empty_ledger(nowhere, self.counts.arrays(none), begun)
 
 
 def checked_knowledge(knowledge: Any) -> Knowledge:

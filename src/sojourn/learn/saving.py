@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from dataclasses import fields
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,10 +68,15 @@ def knowledge_hash(knowledge: Knowledge) -> str:
     return digest.hexdigest()[:32]
 
 
+@lru_cache(maxsize=256)
+def _signature(kind: type) -> inspect.Signature:
+    return inspect.signature(kind.__init__)  # type: ignore[misc]
+
+
 def given_parameters(kind: type, args: tuple[Any, ...], more: dict[str, Any]) -> dict[str, str]:
     """Return the parameters of a constructor call in words, defaults included; knowledge and seed are no parameters."""
     try:
-        bound = inspect.signature(kind.__init__).bind(None, *args, **more)  # type: ignore[misc]
+        bound = _signature(kind).bind(None, *args, **more)
     except TypeError:  # a copy, or a call that the constructor will refuse
         return {}
     bound.apply_defaults()

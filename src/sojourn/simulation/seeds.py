@@ -26,12 +26,11 @@ class Stream:
         self.words = stream_state(generator)
         self._by_words = True
 
-    def as_words(self) -> np.random.Generator:
-        """Bring `words` up to date, to be advanced in place; return the generator, which is not to be drawn from now."""
+    def as_words(self) -> None:
+        """Bring `words` up to date, to be advanced in place; the generator is not to be drawn from now."""
         if not self._by_words:
             self.words[:] = stream_state(self.generator)
             self._by_words = True
-        return self.generator
 
     def as_generator(self) -> np.random.Generator:
         """Return the generator, up to date, to be drawn from."""

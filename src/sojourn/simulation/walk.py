@@ -139,9 +139,11 @@ class Walk:
         fast = self._plain_world and not (randomized or self._tracing)
         compiled = self.can.compiled_plan is not None and not randomized
         walk = driver(self.can.compiled_plan if compiled else in_python, walk_fast if fast else walk_plan)
-        rng = self.stream.as_words() if fast else self.stream.as_generator()
-        must_plan = walk(self.learner.planner_state() if compiled else (), self.ledger, rng, self._learner_stream(randomized), room,
-                         limit)
+        if fast:
+            self.stream.as_words()
+        rng = None if fast else self.stream.as_generator()
+        own = self._learner_stream(randomized) if compiled or not fast else None  # each takes numba 10 us to recognize
+        must_plan = walk(self.learner.planner_state() if compiled else (), self.ledger, rng, own, room, limit)
         self._folding.folded()
         return bool(must_plan)
 
