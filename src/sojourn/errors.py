@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+COMPARED = 50  # characters of a name that are compared when a near one is looked for
+
 
 class SojournError(Exception):
     """Base of every error that Sojourn raises on purpose."""
@@ -40,6 +42,14 @@ class StoreError(SojournError, RuntimeError):
     """A study's store cannot be used as asked."""
 
 
+class ReplicationError(SojournError, RuntimeError):
+    """Replications of a study raised; all others are in the store; `.failures` holds which failed, why, and how to repeat them."""
+
+    def __init__(self, message: str, failures: object = ()):
+        super().__init__(message)
+        self.failures = failures
+
+
 class MissingExtraError(SojournError, ImportError):
     """An optional dependency is not installed; the message names the extra."""
 
@@ -59,11 +69,16 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     "no learner named 'ctucrl'; did you mean 'ct-ucrl'? Known: ct-imed, ct-ucrl"
     """
     options = sorted(known)
-    near = options if len(options) <= 2000 else [o for o in options if o[:1] == str(name)[:1]][:2000]
-    close = get_close_matches(str(name)[:200], near, n=1, cutoff=0.5)
-    guess = f"; did you mean {close[0]!r}?" if close else "."
-    listed = ", ".join(options[:40]) + (f", ... ({len(options)} in all)" if len(options) > 40 else "")
-    return f"no {kind} named {str(name)[:200]!r}{guess} Known: {listed}"
+    near = options if len(options) <= 1000 else [o for o in options if o[:1] == str(name)[:1]][:1000]
+    short = {option[:COMPARED]: option for option in reversed(near)}  # comparing takes the product of the lengths
+    close = get_close_matches(str(name)[:COMPARED], short, n=1, cutoff=0.5)
+    guess = f"; did you mean {_cut(short[close[0]])!r}?" if close else "."
+    listed = ", ".join(map(_cut, options[:40])) + (f", ... ({len(options)} in all)" if len(options) > 40 else "")
+    return f"no {kind} named {_cut(str(name))!r}{guess} Known: {listed}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 200 else text[:197] + "..."
 
 
 def require(module: str, extra: str) -> object:

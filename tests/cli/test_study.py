@@ -10,6 +10,7 @@ import time
 import pytest
 from click.testing import CliRunner
 
+from command_line import run
 from sojourn.cli.study import command
 from sojourn.errors import SojournError
 from sojourn.study.store import Store
@@ -132,3 +133,16 @@ def test_an_export_into_a_folder_that_is_not_there_names_the_folder(file, tmp_pa
     call("run", file, "--workers", 1)
     result = CliRunner().invoke(command, ["export", str(tmp_path / "study.sqlite"), str(tmp_path / "no" / "x.csv")])
     assert isinstance(result.exception, SojournError) and "there is no folder" in str(result.exception)
+
+
+@pytest.mark.parametrize("word", ["status", "summary", "plot", "report", "failures"])
+@pytest.mark.parametrize("store", ["/", "", "."])
+def test_a_store_that_cannot_be_one_is_refused_in_one_line(word, store):
+    ran = run("study", word, store)
+    assert ran.code == 1 and ran.err.startswith("error: ") and len(ran.err.splitlines()) == 1
+
+
+def test_a_study_with_fractional_checkpoints_is_refused_before_its_store_is_made(file, tmp_path):
+    file.write_text(FILE.replace("checkpoints = 10", "checkpoints = [10.5, 300]"))
+    ran = run("study", "run", file, "--workers", 1)
+    assert ran.code == 1 and "checkpoints holds 10.5" in ran.err and not (tmp_path / "study.sqlite").exists()

@@ -226,3 +226,9 @@ def test_a_diameter_beyond_double_precision_says_that_it_is_not_proved():
     found = sojourn.difficulty(sojourn.make("customer-selection", servers=30, classes=3))
     assert found.diameter > 1e13 and found.diameter_bounds[1] == np.inf
     assert any("double precision" in w for w in found.warnings)
+
+
+@pytest.mark.parametrize("what", [sojourn.difficulty, sojourn.gain_gap, sojourn.gaps, sojourn.diameter])
+def test_something_else_than_a_model_is_refused(what):
+    with pytest.raises(ModelError, match=r"the model is None \(a NoneType\); it must be a CTMDP"):
+        what(None)

@@ -1,5 +1,7 @@
 """The doubling wrapper: phases, restarts, any learner inside."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -79,3 +81,13 @@ def test_any_learner_can_be_doubled():
 def test_a_learner_is_not_given_the_model_itself(kind):
     with pytest.raises(ParameterError, match=r"knowledge is <CTMDP.*model.knowledge"):
         kind(make("three-state"))
+
+
+def test_a_doubling_learner_can_be_pickled_in_the_middle_of_a_phase_and_goes_on_alike(walker):
+    model = make("three-state")
+    learner = DoublingCTUCRL(model.knowledge(), radius_scale=0.5, seed=3)
+    walker(model, learner).walk(40)
+    copy = pickle.loads(pickle.dumps(learner))
+    assert (copy.phase, copy.delta, copy.inner.radius_scale) == (learner.phase, learner.delta, 0.5)
+    walks = [walker(model, one, seed=9).walk(300).decisions for one in (learner, copy)]
+    assert walks[0] == walks[1] and copy.phase == learner.phase == 4

@@ -20,7 +20,7 @@ def test_it_explores_for_the_stated_number_of_epochs_and_then_plans_with_estimat
     low, high = learner.rate_bounds
     assert low == 1 / learner.inner.plausible.truncated_mean.max() / 2
     assert low < model.rate.min() and model.rate.max() < high
-    assert walk.episodes[1].start_epoch == 301 and walk.episodes[1].cumulative is None
+    assert walk.episodes[1].start_epoch == 301 and len(walk.episodes[1].under_way.cumulative) == 0
     assert walk.episodes[1].plan.info["rate_max"] == high
 
 

@@ -5,6 +5,7 @@ import json
 import os
 import stat
 import struct
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -351,7 +352,42 @@ def test_a_missing_array_is_named(tmp_path, packed):
 
 def test_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path, packed):
     packed["rate.npy"] = claims("(12000000,)", data=bytes(96_000_000))
-    with pytest.raises(FileError, match=r"declares 96.* bytes in .* packed ones"):
+    with pytest.raises(FileError, match=r"rate\.npy declares 96.* bytes in a file of \d+, above"):
+        read(tmp_path, zipped(packed), "model.npz")
+
+
+@pytest.mark.parametrize(("method", "kind"), [(zipfile.ZIP_BZIP2, "bzip2"), (zipfile.ZIP_LZMA, "LZMA")])
+def test_only_what_numpy_writes_is_unpacked(tmp_path, packed, method, kind):
+    good = zipped(packed, method)
+    with pytest.raises(FileError, match=rf"model\.npz.*header\.npy is packed by method {method} \({kind}\).*stored or deflated"):
+        read(tmp_path, good, "model.npz")
+    damaged = bytearray(good)
+    damaged[60:80] = bytes(20)
+    with pytest.raises(FileError):
+        read(tmp_path, bytes(damaged), "model.npz")
+    assert read(tmp_path, zipped(packed, zipfile.ZIP_STORED), "model.npz").states == ("x", "y")
+
+
+def test_a_small_file_takes_little_memory_whatever_it_declares(tmp_path, packed):
+    packed["rate.npy"] = claims("(2,)", data=bytes(60_000_000))  # declares 16 bytes below, and unpacks to so much more
+    hostile = [zipped(packed, method).replace(struct.pack("<I", 60_000_128), struct.pack("<I", 128 + 16))
+               for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)]
+    packed["rate.npy"] = claims("(400000000,)", data=bytes(3_200_000))  # declares far more than there is
+    hostile.append(zipped(packed).replace(struct.pack("<I", 3_200_128), struct.pack("<I", 3_200_000_128)))
+    tracemalloc.start()
+    try:
+        for data in hostile:
+            with pytest.raises(FileError):
+                read(tmp_path, data, "model.npz")
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_labels_that_shrink_too_much_are_refused(tmp_path, packed):
+    text = b'{"format": ' + b"[]," * 2_000_000
+    packed["header.npy"] = claims(f"({len(text)},)", "'|u1'", text)
+    with pytest.raises(FileError, match=r"header\.npy declares 6\d+ bytes in a file of \d+; labels shrink less than 100-fold"):
         read(tmp_path, zipped(packed), "model.npz")
 
 
@@ -398,6 +434,17 @@ def test_paths_that_cannot_be_read_are_named(tmp_path):
     for path in (None, 3, b"x.json", ""):
         with pytest.raises(FileError, match="path is"):
             sojourn.load(path)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_path_with_a_lone_surrogate_is_refused(tmp_path, golden_model, suffix):
+    model, path = golden_model("two_state"), str(tmp_path / f"\ud800{suffix}")
+    for act in (lambda: sojourn.load(path), lambda: model.save(path)):
+        with pytest.raises(FileError, match=r"lone surrogate\); no file can have that name"):
+            act()
+    undecodable = tmp_path / f"\udcff{suffix}"  # a byte that is not UTF-8: unusual, and a name all the same
+    model.save(undecodable)
+    assert sojourn.load(undecodable).equals(model)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

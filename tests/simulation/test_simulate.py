@@ -1,5 +1,6 @@
 """Runs: checkpoints, the four regrets, episodes, interruption, trajectories."""
 
+import re
 import signal
 import threading
 
@@ -260,3 +261,68 @@ def test_a_yardstick_belongs_to_one_model_and_one_solution(lab):
     assert yardstick(one, solution) is yardstick(one, solution)
     assert yardstick(two, solution) is not yardstick(one, solution)
     assert np.array_equal(yardstick(one, solution).gap, yardstick(one).gap)
+
+
+class Acts:
+    """Chooses the same thing whatever happens."""
+
+    def __init__(self, choice):
+        self.choice = choice
+
+    def act(self, state):
+        return self.choice
+
+    def observe(self, history): ...
+
+
+@pytest.mark.parametrize("choice", [None, float("nan"), float("inf"), "a", 0.5, [0]])
+def test_what_a_learner_chooses_must_be_an_action(choice):
+    model, learner = make("three-state"), Acts(choice)
+    words = rf"act\(0\) of Acts returned {re.escape(repr(choice))}; it must return the index of an action"
+    with pytest.raises(ParameterError, match=words):
+        simulate(model, learner, max_epochs=5)
+    with pytest.raises(ParameterError, match=words):
+        _ = Session(learner, 0, knowledge=model.knowledge()).action
+
+
+class Plans:
+    """Makes the same plan whatever happens."""
+
+    def __init__(self, plan):
+        self.made = plan
+
+    def plan(self):
+        return self.made
+
+    def observe(self, history): ...
+
+
+FIRST = np.zeros(3, dtype=np.int64)
+
+
+@pytest.mark.parametrize(("plan", "words"), [
+    (Plan(np.array([[np.inf, 0], [1, 0], [1, 0]])), r"policy\[0, 0\] is inf; it must be finite"),
+    (Plan([[1], [1, 0], [1, 0]]), r"policy is \[\[1\], \[1, 0\]"),
+    (Plan(FIRST, max_epochs=float("nan")), "max_epochs is nan; it must be a number of decisions, at least 1"),
+    (Plan(FIRST, max_epochs="many"), "max_epochs is 'many'"),
+    (Plan(FIRST, max_epochs=0), "max_epochs is 0"),
+    (Plan(FIRST, quota=["one"] * 6), r"quota is \['one', .*it must hold numbers"),
+    (Plan(FIRST, quota=[[1], [1, 2]]), r"quota is \[\[1\], \[1, 2\]\]; it must hold numbers"),
+])
+def test_a_plan_that_cannot_be_walked_is_refused_with_its_value(plan, words):
+    with pytest.raises(ParameterError, match=words):
+        simulate(make("three-state"), Plans(plan), max_epochs=5)
+
+
+def test_a_plan_without_end_may_say_so_in_floats():
+    assert int(simulate(make("three-state"), Plans(Plan(FIRST, max_epochs=float("inf"))), max_epochs=50).epochs[-1]) == 50
+
+
+def test_a_law_whose_spread_is_beyond_floats_is_refused():
+    with pytest.raises(ParameterError, match=r"cv is 1e\+200; it must be above 0 and below 1e\+100"):
+        simulate(make("three-state"), FIRST, max_epochs=5, holding_times="lognormal:cv=1e200")
+
+
+def test_something_else_than_a_model_is_refused():
+    with pytest.raises(ModelError, match=r"the model is None \(a NoneType\); it must be a CTMDP"):
+        simulate(None, FIRST, max_epochs=5)

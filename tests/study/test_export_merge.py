@@ -9,6 +9,9 @@ from sojourn.errors import FileError, ParameterError, StoreError
 from sojourn.study.export import export
 from sojourn.study.merge import merge
 from sojourn.study.store import Store
+from sojourn.study.task import Replication
+
+HONEST = Replication.columns
 
 
 def exported(study, path):
@@ -95,10 +98,7 @@ def test_stores_of_different_studies_are_not_merged(small_study, tmp_path):
 
 def test_two_stores_that_disagree_about_one_replication_are_not_merged(small_study, tmp_path, monkeypatch):
     one = small_study("one").run(workers=1)
-    from sojourn.study.task import Replication
-
-    honest = Replication.columns
-    monkeypatch.setattr(Replication, "columns", lambda self: {k: v + (k == "rewards") for k, v in honest(self).items()})
+    monkeypatch.setattr(Replication, "columns", lambda self: {k: v + (k == "rewards") for k, v in HONEST(self).items()})
     liar = small_study("liar").run(workers=1)
     with pytest.raises(StoreError, match="different numbers"):
         merge(tmp_path / "out.sqlite", [one.store_path, liar.store_path])
@@ -112,3 +112,20 @@ def test_the_columns_are_those_that_the_docs_list(small_study):
     for column in frame.columns:
         assert f"| `{column}` |" in text, column
     assert np.isfinite(frame["regret"]).all()
+
+
+def test_regrets_that_differ_in_their_last_digits_merge_and_other_differences_do_not(small_study, tmp_path, monkeypatch):
+    first = small_study("first", models=["three-state"]).run(workers=1).store_path
+    small, large = 1 + 1e-12, 1 + 1e-3
+    for changed, factor, merges in (("regret", small, True), ("pseudo_regret", small, True), ("pseudo_regret", large, False),
+                                    ("times", 1 + 1e-15, False), ("rewards", 1 + 1e-15, False)):
+        monkeypatch.setattr(
+            Replication, "columns", lambda self, c=changed, f=factor: {k: v * (f if k == c else 1) for k, v in HONEST(self).items()}
+        )
+        other = small_study(f"{changed}-{factor}", models=["three-state"]).run(workers=1).store_path
+        out = tmp_path / f"all-{changed}-{factor}.sqlite"
+        if merges:
+            assert merge(out, [first, other]).known == 3
+        else:
+            with pytest.raises(StoreError, match=rf"different numbers \({changed}, checkpoint \d+\)"):
+                merge(out, [first, other])

@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 
-from sojourn.errors import StoreError
+from sojourn.errors import FileError, StoreError
 from sojourn.study import schema
 from sojourn.study.export import export
-from sojourn.study.merge import salvage
+from sojourn.study.merge import merge, salvage
 from sojourn.study.store import Result, Store
 
 REPLICATIONS = 30
@@ -235,3 +235,42 @@ def test_a_store_whose_first_page_is_damaged_is_saved_whole(finished, tmp_path, 
     with Store(tmp_path / "new.sqlite") as store:
         export(store, tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == table
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_a_store_reached_through_a_link_has_one_writer(finished, tmp_path, link):
+    study = finished[0]
+    (tmp_path / "elsewhere").mkdir()
+    other = tmp_path / "elsewhere" / "link.sqlite"
+    link(study.store_path, other)
+    for first, second in ((study.store_path, other), (other, study.store_path)):
+        with Store(first, write=True), pytest.raises(StoreError, match=r"is being written by (another )?process"):
+            Store(second, write=True)
+        with Store(second, write=True) as store:
+            assert store.verify() == REPLICATIONS
+
+
+def test_a_merge_that_fails_leaves_nothing_new_behind(finished, small_study, tmp_path):
+    study, good, _ = finished
+    other = small_study("other", models=["three-state"], seed=77).run(workers=1)
+    (tmp_path / "torn.sqlite").write_bytes(good[:5000])
+    before = {path.name for path in tmp_path.iterdir()}
+    out = tmp_path / "out.sqlite"
+    for inputs in ([tmp_path / "none.sqlite"], [tmp_path / "torn.sqlite"], [study.store_path, other.store_path]):
+        with pytest.raises(StoreError):
+            merge(out, inputs)
+        assert {path.name for path in tmp_path.iterdir()} == before
+    with pytest.raises(StoreError):
+        salvage(out, tmp_path / "none.sqlite", study.spec)
+    assert {path.name for path in tmp_path.iterdir()} == before
+    with pytest.raises(StoreError):  # what was there before stays
+        merge(study.store_path, [other.store_path])
+    with Store(study.store_path) as store:
+        assert store.verify() == REPLICATIONS
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", "\ud800.sqlite"])
+def test_a_path_that_no_file_can_have_is_refused(path):
+    for write in (False, True):
+        with pytest.raises(FileError, match="the path is "):
+            Store(path, write=write)

@@ -162,6 +162,30 @@ def test_a_changed_program_is_accepted_if_it_gives_the_same_numbers_and_refused_
         assert store.replications == 4 and len(store.codes()) == 2
 
 
+@pytest.mark.parametrize(("column", "factor", "goes_on"), [("regret", 1 + 1e-13, True), ("pseudo_regret", 1 + 1e-11, True),
+                                                           ("pseudo_regret", 1 + 1e-3, False), ("times", 1 + 1e-15, False)])
+def test_a_changed_program_may_change_the_last_digits_of_regrets_only(small_study, monkeypatch, column, factor, goes_on):
+    small_study().run(workers=1)
+    monkeypatch.setattr("sojourn.study.adopt.fingerprint", lambda: "another")
+    honest = Replication.columns
+    monkeypatch.setattr(
+        Replication, "columns", lambda self: {k: v * (factor if k == column else 1) for k, v in honest(self).items()}
+    )
+    if goes_on:
+        assert small_study(replications=4).run(workers=1).tally.replications == CELLS
+    else:
+        with pytest.raises(StoreError, match=f"program has changed .* {column} = "):
+            small_study(replications=4).run(workers=1)
+
+
+def test_a_changed_program_that_fails_where_the_old_one_did_not_is_refused_in_words(small_study, monkeypatch):
+    small_study().run(workers=1)
+    monkeypatch.setattr("sojourn.study.adopt.fingerprint", lambda: "another")
+    monkeypatch.setattr(Replication, "step", lambda self: 1 / 0)
+    with pytest.raises(StoreError, match="was finished there and now fails with ZeroDivisionError: division by zero"):
+        small_study().run(workers=1)
+
+
 def test_an_executor_that_breaks_is_made_anew_and_nothing_is_lost(small_study, reference):
     made = []
 
@@ -204,7 +228,8 @@ class Failing:
 def test_a_learner_of_ones_own_takes_part_and_its_failure_is_reported_with_its_place(small_study, tmp_path, monkeypatch):
     (tmp_path / "failing_learner.py").write_text(FAILING)
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(SojournError, match="Failing on three-state: replication 0 failed with ZeroDivisionError: by design"):
+    said = "Failing on three-state: replications 0, 1, 2 failed with ZeroDivisionError: by design"
+    with pytest.raises(SojournError, match=said):
         small_study(learners=[{"class": "failing_learner:Failing"}]).run(workers=1)
     study = small_study("good", learners=[{"class": "failing_learner:Failing", "fail": False, "label": "mine"}]).run(workers=1)
     assert study.status()["missing"] == 0

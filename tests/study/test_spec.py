@@ -75,6 +75,11 @@ def test_all_mistakes_are_reported_at_once_with_the_nearest_right_name(small_raw
         ({"seed": -1}, "seed is -1"),
         ({"checkpoints": [5, 3]}, "checkpoints is [5, 3]"),
         ({"checkpoints": [5, 5000]}, "checkpoints is [5, 5000]"),
+        ({"checkpoints": [5, 10.5]}, "checkpoints holds 10.5; of a study in epochs they must be whole numbers"),
+        ({"checkpoints": [float("nan")]}, "checkpoints is [nan]"),
+        ({"name": "\ud800"}, "name is '\\ud800'"),
+        ({"models": [{"zoo": "two-state", "label": "\ud800"}]}, "label is '\\ud800'"),
+        ({"learners": [{"name": "random", "label": "\ud800"}]}, "label is '\\ud800'"),
         ({"common_random_numbers": 1}, "common_random_numbers is 1"),
         ({"start": "nowhere"}, "nowhere"),
         ({"start": 1.5}, "start is 1.5"),
@@ -135,3 +140,33 @@ def test_the_content_key_of_a_model_does_not_depend_on_its_name(small_spec):
 def test_a_learners_value_is_tried_even_when_no_model_could_be_built(small_raw):
     text = problems_of(small_raw(models=[{"zoo": "two-stat"}], learners=[{"name": "ct-ucrl", "delta": 2.0}]))
     assert "2 problems" in text and "did you mean 'two-state'?" in text and "delta" in text
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("x = " + "[" * 100_000, "nests its brackets too deep"),
+    ("x = " + "9" * 5000, "is not TOML"),
+])
+def test_a_file_that_tomllib_gives_up_on_is_refused_in_words(tmp_path, text, words):
+    path = tmp_path / "deep.toml"
+    path.write_text(text)
+    with pytest.raises(FileError, match=words):
+        read_study(path)
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", "\ud800.toml"])
+def test_a_path_that_no_file_can_have_is_refused(path):
+    with pytest.raises(FileError, match="the path is "):
+        read_study(path)
+
+
+@pytest.mark.parametrize("value", ["nan", "07:32:00", "[1, inf]", "{a = 1979-05-27}"])
+def test_a_parameter_that_cannot_be_part_of_a_key_is_named(tmp_path, value):
+    path = tmp_path / "odd.toml"
+    path.write_text(GOOD + f'\n[[learners]]\nclass = "collections:Counter"\nodd = {value}\n')
+    with pytest.raises(ParameterError, match=r"odd is .*; a parameter must be a finite number, a text"):
+        read_study(path)
+
+
+def test_a_folder_is_no_study_file(tmp_path):
+    with pytest.raises(FileError, match=r"cannot read the study file .* Is a directory"):
+        read_study(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import click
 
 from sojourn.cli.common import json_option, print_json
-from sojourn.errors import ParameterError, SojournError
+from sojourn.errors import ParameterError, ReplicationError, SojournError, StoreError
 
 store_argument = click.argument("store", metavar="STORE", type=click.Path(path_type=Path))
 regret_option = click.option(
@@ -59,24 +60,35 @@ def run(
     report: Path | None,
     quiet: bool,
 ) -> None:
-    """Compute what STORE lacks of the study in FILE; Ctrl-C or worse loses at most a few seconds."""
+    """Compute what STORE lacks of the study in FILE; Ctrl-C or worse loses at most a few seconds.
+
+    A replication that raises does not stop the others: it is recorded with its error and its seed, named at the end (exit code
+    1), and computed again by the next run.
+    """
     from sojourn.study.executors import dask_executor
     from sojourn.study.study import Study
 
     study = _read(lambda: Study.from_toml(file, store))
     executor = dask_executor(dask, workers) if dask else None
-    study.run(
-        workers=workers,
-        executor=executor,
-        progress=not quiet,
-        replications=_part(replications, study.spec.replications),
-        wait=wait,
-        slice_seconds=checkpoint_seconds,
-    )
-    if report is not None:
+    failed = ""
+    try:
+        study.run(
+            workers=workers,
+            executor=executor,
+            progress=not quiet,
+            replications=_part(replications, study.spec.replications),
+            wait=wait,
+            slice_seconds=checkpoint_seconds,
+        )
+    except ReplicationError as error:
+        failed = str(error)
+    if report is not None and (not failed or study.status()["finished"]):
         study.report(report)
     if not quiet:
         click.echo(str(report or study.store_path))
+    if failed:
+        click.echo(f"error: {failed}", err=True)
+        sys.exit(1)
 
 
 def _read(make: Any) -> Any:
@@ -122,11 +134,62 @@ def status(store: Path, as_json: bool) -> None:
         raise SojournError(f"the store {store} holds no study yet: the run that made it was ended before it began. Run it again.")
     done, asked = found["finished"], found["finished"] + found["missing"]
     click.echo(f"{found['study']}: {done} of {asked} replications of {horizon_words(found)}, seed {found['seed']}")
-    click.echo(
-        columns(
-            ("model", "learner", "finished"), [(c["model"], c["learner"], f"{c['finished']}/{c['asked']}") for c in found["cells"]]
-        )
-    )
+    rows = [(c["model"], c["learner"], f"{c['finished']}/{c['asked']}", str(c["failed"])) for c in found["cells"]]
+    width = 4 if found["failed"] else 3
+    click.echo(columns(("model", "learner", "finished", "failed")[:width], [row[:width] for row in rows]))
+    if found["failed"]:
+        click.echo(f"{found['failed']} failed when last tried; `sojourn study failures {shlex.quote(str(store))}` says why")
+
+
+@command.command()
+@store_argument
+@json_option
+def failures(store: Path, as_json: bool) -> None:
+    """List the replications that failed: error, seed, traceback, and the command that repeats each."""
+    from dataclasses import asdict
+
+    from sojourn.study.failures import failures_in
+    from sojourn.study.store import Store
+
+    with Store(store) as opened:
+        found = failures_in(opened)
+    if as_json:
+        print_json({"failures": [{**asdict(one), "command": one.command(store)} for one in found]})
+        return
+    if not found:
+        click.echo("no replication has failed")
+    for one in found:
+        click.echo(f"{one.learner} on {one.model}, replication {one.replication}, after {one.epoch:,} decisions: {one.error}")
+        click.echo(f"  seed     SeedSequence({one.seed}, spawn_key={one.spawn_key}); the world's spawn_key {one.world_spawn_key}")
+        click.echo(f"  repeat   {one.command(store)}")
+        click.echo("\n".join("  " + line for line in one.traceback.splitlines()))
+
+
+@command.command()
+@store_argument
+@click.argument("replication", metavar="REPLICATION", type=click.IntRange(0))
+@click.option("--model", required=True, metavar="LABEL", help="The model's label in the store.")
+@click.option("--learner", required=True, metavar="LABEL", help="The learner's label in the store.")
+def repeat(store: Path, replication: int, model: str, learner: str) -> None:
+    """Run one replication again from its seed, in this process, and show the whole traceback of its error.
+
+    The store is only read: `sojourn study run` computes and keeps what failed.
+    """
+    import traceback
+
+    from sojourn.study.repeat import repeated
+    from sojourn.study.store import Store
+
+    with Store(store) as opened:
+        try:
+            again = repeated(opened, model, learner, replication)
+        except (ParameterError, StoreError):
+            raise
+        except Exception as error:
+            click.echo("".join(traceback.format_exception(error)), err=True)
+            said = f"{type(error).__name__}: {error}"
+            raise SojournError(f"replication {replication} of {learner} on {model} failed: {said}") from error
+    click.echo(f"replication {replication} of {learner} on {model} did not fail: pseudo-regret {again.points[-1][6]:.6g}")
 
 
 @command.command()
@@ -153,6 +216,7 @@ def summary(store: Path, regret: str, band: str, latex: bool, as_json: bool) -> 
                 "band": found.band,
                 **found.horizon,
                 "missing": found.missing,
+                "failures": [asdict(one) for one in found.failures],
                 "rows": [asdict(r) for r in found.rows],
                 "comparisons": [asdict(c) for c in found.comparisons],
                 "debts": [asdict(d) for d in found.debts],
@@ -173,7 +237,7 @@ def plot(store: Path, out: Path | None, kind: str, regret: str, band: str) -> No
     """Write every figure of the report as a file of its own."""
     from sojourn.report.figures import write_figures
 
-    for path in write_figures(store, out or store.with_suffix(""), kind, regret=regret, band=band):
+    for path in write_figures(store, out or (store.with_suffix("") if store.name else store), kind, regret=regret, band=band):
         click.echo(str(path))
 
 

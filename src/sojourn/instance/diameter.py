@@ -18,7 +18,7 @@ import numpy as np
 from sojourn.errors import ToleranceError
 from sojourn.instance.first_passage import AllTargets, Passage
 from sojourn.instance.sparse_targets import SparseTargets
-from sojourn.model.ctmdp import CTMDP
+from sojourn.model.ctmdp import CTMDP, require_model
 
 EXACT_STATES = 3000  # up to here all pairs of states are compared; above, the diameter is bracketed
 SLACK = 1e-10
@@ -52,6 +52,7 @@ def diameter(model: CTMDP, tolerance: float = SLACK) -> Diameter:
     >>> float(diameter(CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[3.0, 5], [2, 7]])))
     0.2
     """
+    require_model(model)
     began = clock.perf_counter()
     if model.n_states == 1:
         return Diameter(0.0, (0, 0), (0.0, 0.0), True, 0, clock.perf_counter() - began)

@@ -27,7 +27,7 @@ from sojourn.instance.upper_bound import (
     upper_bound_constant,
 )
 from sojourn.model.checks import Verdict, irreducible
-from sojourn.model.ctmdp import CTMDP
+from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import rate_bounds_pair
 from sojourn.solving.solution import Solution
 
@@ -53,6 +53,7 @@ def difficulty(
     >>> round(found.gain_gap, 9), round(found.diameter, 9), found.lower_bound_constant
     (4.514285714, 0.2, 0.0)
     """
+    require_model(model)
     if rewards not in REWARDS:
         raise ParameterError(unknown_name("kind of rewards", rewards, REWARDS))
     bounds = rate_bounds_pair(rate_bounds) if rate_bounds is not None else model.bounds

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.model.ctmdp import CTMDP
+from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.solving.optimality import advantages, noise
-from sojourn.solving.solution import Solution
+from sojourn.solving.solution import Solution, require_solution_of
 from sojourn.solving.solve import solve
 
 TIE = 1e-11  # a gap below TIE times the size of its terms (and above rounding) counts as a tie
@@ -33,6 +33,8 @@ def optimum(model: CTMDP, solution: Solution | None = None, tie_tolerance: float
     An action ties with the best when its gap is below `tie_tolerance` times |r| + |c - ρ|/λ + Σ p |h(j) - h(s)|, or is
     rounding.  The tolerance does not change with the unit of time nor with the unit of reward.
     """
+    require_model(model)
+    require_solution_of(model, solution)
     found = solution if solution is not None else solve(model)
     gap = -advantages(model, found.gain, found.bias)
     row = np.repeat(model.pair_state, np.diff(model.row_start))
@@ -54,4 +56,5 @@ def gaps(model: CTMDP, solution: Solution | None = None) -> np.ndarray:
     >>> gaps(model).round(6).tolist()
     [[3.761905, 0.0], [0.0, 5.959184]]
     """
+    require_model(model)
     return model.table(optimum(model, solution).gap)

@@ -124,7 +124,8 @@ def reward_width(reward_range: tuple[float, float] | None) -> float:
 
 def warn_of_scale(knowledge: Knowledge) -> None:
     """Warn when the largest reward per uniformised step, max|r| where nothing is running, is outside [0.1, 10]."""
-    steps = [np.abs(knowledge.reward * rate + knowledge.running).max() for rate in (knowledge.rate_min, knowledge.rate_max)]
+    with np.errstate(over="ignore"):  # beyond every float is outside of the range as well
+        steps = [np.abs(knowledge.reward * rate + knowledge.running).max() for rate in (knowledge.rate_min, knowledge.rate_max)]
     largest = max(steps) / knowledge.rate_max
     if not 0.1 <= largest <= 10:
         warnings.warn(f"the largest reward is {largest:.3g}; the stopping rule and the constants of CT-UCRL assume rewards of "

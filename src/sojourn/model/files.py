@@ -34,7 +34,7 @@ def load(path: str | os.PathLike[str]) -> CTMDP:
     ...     load(f"{folder}/swap.json").equals(model)
     True
     """
-    file = _path(path)
+    file = file_path(path)
     if os.path.isdir(file):
         raise FileError(f"{str(file)!r} is a folder; a model is read from a .json or .npz file.")
     read, _ = _format(file)
@@ -53,7 +53,7 @@ def load(path: str | os.PathLike[str]) -> CTMDP:
 
 def save(model: CTMDP, path: str | os.PathLike[str]) -> None:
     """Write a model to a `.json` or `.npz` file; the file is replaced at once, or not touched at all."""
-    file = _path(path)
+    file = file_path(path)
     _, write = _format(file)
     try:
         with replacing(file) as stream:
@@ -96,13 +96,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.close(folder)
 
 
-def _path(path: str | os.PathLike[str]) -> Path:
+def file_path(path: str | os.PathLike[str]) -> Path:
+    """Return `path` as a Path that some file could have; raise where none could."""
     try:
         text = os.fspath(path)
     except TypeError:
         raise FileError(f"the path is {path!r} (a {type(path).__name__}); give a string or a pathlib.Path.") from None
     if not isinstance(text, str) or "\0" in text or not text:
         raise FileError(f"the path is {text!r}; give a non-empty string without NUL characters.")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise FileError(f"the path is {text!r}, which holds half of a character pair (a lone surrogate); no file can have "
+                        "that name. Give another.") from None
     return Path(text)
 
 

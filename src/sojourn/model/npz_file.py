@@ -1,6 +1,6 @@
 """The compact file: the model's own arrays in a zip, and one JSON header.
 
-Never pickle; nothing is read before its declared size is checked.
+Never pickle; a declared size is never believed: what is unpacked is counted, and reading stops at the first byte too many.
 """
 
 from __future__ import annotations
@@ -26,8 +26,13 @@ TYPES = {
 }
 OPTIONAL = {"transition_reward"}
 HEADER_KEYS = {"format", "version", "name", "holding", "rate_bounds", "states", "actions"}
+PACKINGS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}  # what numpy writes
+OTHER_PACKINGS = {zipfile.ZIP_BZIP2: "bzip2", zipfile.ZIP_LZMA: "LZMA", 9: "deflate64", 93: "zstd", 95: "xz"}
 MAX_BYTES = 2**35
 MAX_RATIO = 1000  # unpacked to packed size: a whole model never shrinks that much, a zip bomb does
+MAX_HEADER_RATIO = 100  # of the labels, which take much more memory once they are parsed
+BLOCK = 2**20
+BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
 ARRAY_HEADER = re.compile(rb"\{'descr': '([^']{1,20})', 'fortran_order': False, 'shape': \((\d{1,18}),\), \} *\n")
 
 
@@ -52,10 +57,12 @@ def write_npz(model: CTMDP, stream: IO[bytes]) -> None:
 def read_npz(stream: IO[bytes]) -> CTMDP:
     """Return the model in an open `.npz` file; ModelError names the array, its value and the rule."""
     try:
+        packed = stream.seek(0, 2)
+        room = _Room(min(MAX_BYTES, MAX_RATIO * max(packed, 2**16)), packed)
         with zipfile.ZipFile(stream) as archive:
             members = _members(archive)
-            arrays: dict[str, Any] = {name: _array(archive, name, info) for name, info in members.items()}
-    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+            arrays: dict[str, Any] = {name: _array(archive, name, info, room) for name, info in members.items()}
+    except BROKEN as error:
         if isinstance(error, ModelError):
             raise
         raise ModelError(f"it is not a whole .npz file ({shown(str(error), 100)}). Is the file complete?") from None
@@ -68,24 +75,46 @@ def read_npz(stream: IO[bytes]) -> CTMDP:
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """Return the members by array name after checking names and declared sizes."""
+    """Return the members by array name after checking names and how they are packed."""
     found: dict[str, zipfile.ZipInfo] = {}
     for info in archive.infolist():
         name = info.filename.removesuffix(".npy")
         if name not in TYPES or name in found:
             raise ModelError(f"it holds an array {shown(info.filename)}, unknown or twice; known: {', '.join(TYPES)}.")
+        if info.compress_type not in PACKINGS or info.flag_bits & 0x1:
+            kind = "encrypted" if info.flag_bits & 0x1 else OTHER_PACKINGS.get(info.compress_type, "unknown")
+            raise ModelError(f"{info.filename} is packed by method {info.compress_type} ({kind}); the arrays of a model are "
+                             f"{' or '.join(PACKINGS.values())}, as numpy writes them. Save the model again with `model.save`.")
         found[name] = info
     for name in TYPES:
         if name not in found and name not in OPTIONAL:
             raise ModelError(f"it holds the arrays {shown(sorted(found))} and lacks {name!r}; save the model again.")
-    unpacked, packed = (sum(getattr(i, size) for i in found.values()) for size in ("file_size", "compress_size"))
-    if unpacked > MAX_BYTES or unpacked > MAX_RATIO * max(packed, 2**16):
-        raise ModelError(f"it declares {unpacked} bytes in {packed} packed ones; a model has at most {MAX_BYTES} and shrinks "
-                         f"less than {MAX_RATIO}-fold.")
     return found
 
 
-def _array(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> np.ndarray:
+class _Room:
+    """How many bytes may still be unpacked of a file of `packed` bytes."""
+
+    def __init__(self, most: int, packed: int):
+        self.left, self.packed = most, packed
+
+    def read(self, member: IO[bytes], name: str, size: int) -> bytes:
+        """Return the next `size` bytes of a member, fewer where it ends before; raise where they would be too many in all."""
+        if name == "header" and size > MAX_HEADER_RATIO * max(self.packed, 2**14):
+            raise ModelError(f"header.npy declares {size} bytes in a file of {self.packed}; labels shrink less than "
+                             f"{MAX_HEADER_RATIO}-fold. Save the model again with `model.save`.")
+        if size > self.left:
+            raise ModelError(f"{name}.npy declares {size} bytes in a file of {self.packed}, above the {self.left} that are left; a "
+                             f"model has at most {MAX_BYTES} bytes and shrinks less than {MAX_RATIO}-fold. Save it again as .json.")
+        found = []
+        while size > 0 and (block := member.read(min(size, BLOCK))):
+            size -= len(block)
+            self.left -= len(block)
+            found.append(block)
+        return b"".join(found)
+
+
+def _array(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo, room: _Room) -> np.ndarray:
     """Return one array after holding its declared type and shape against the bytes that are there."""
     with archive.open(info) as member:
         magic = member.read(10)
@@ -100,8 +129,8 @@ def _array(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> np.nda
         kind, size = np.dtype(TYPES[name]), int(match[2])
         if 10 + length + size * kind.itemsize != info.file_size:
             raise ModelError(f"{name} declares {size} entries and has {info.file_size - 10 - length} bytes; they must agree.")
-        data = member.read()
-        if len(data) != size * kind.itemsize:
+        data = room.read(member, name, size * kind.itemsize)
+        if len(data) != size * kind.itemsize or member.read(1):
             raise ModelError(f"{name} declares {size} entries and holds {len(data)} bytes; the file is cut short.")
         return np.frombuffer(data, dtype=kind).astype(kind.newbyteorder("="))
 

@@ -27,6 +27,7 @@ def plot_model(model: CTMDP, kind: str = "auto", solution: Any = None, policy: A
     policy instead of the optimal one; `axes` names the numbers in the labels; `path` also writes the picture.
     """
     from sojourn.solving.evaluate import evaluate
+    from sojourn.solving.solution import require_solution_of
     from sojourn.solving.solve import solve
 
     if kind not in ("auto", *KINDS):
@@ -39,6 +40,7 @@ def plot_model(model: CTMDP, kind: str = "auto", solution: Any = None, policy: A
                              "Use kind='curves' or kind='graph'.")
     if chosen == "graph" and model.n_states > MAX_GRAPH:
         raise ParameterError(f"the model has {model.n_states} states; a graph is readable up to {MAX_GRAPH}. Use kind='curves'.")
+    require_solution_of(model, solution)
     answer = solve(model) if solution is None else solution
     if policy is not None:
         answer = _shown(model, answer, policy)

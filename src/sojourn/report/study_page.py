@@ -18,6 +18,7 @@ from sojourn.report.figures import FIGURES, model_labels
 from sojourn.report.look import save
 from sojourn.report.style import PAGE
 from sojourn.report.tables import html_table
+from sojourn.study.failures import failure_lines
 from sojourn.study.store import Store, StoredModel
 from sojourn.study.summary import REGRETS, Summary, summarize
 from sojourn.study.words import (
@@ -217,6 +218,8 @@ class Page:
             body.append(
                 f'<p class="warn">{s.missing} replications are still missing; the figures are of those that are finished.</p>'
             )
+        for line in failure_lines(s.failures):
+            body.append(f'<p class="warn">{escape(line)}.</p>')
         body.append("<ul class='findings'>" + "".join(f"<li>{escape(text)}</li>" for text in self.findings()) + "</ul>")
         body.append(f"<h2>Final {escape(self.words)}</h2>" + html_table(FINAL_HEAD, final_rows(s), strong=self._best_rows()))
         for model in model_labels(s):
@@ -269,6 +272,7 @@ class Page:
         parts = [f"# {s.name}", self.facts() + "."]
         if s.missing:
             parts.append(f"**{s.missing} replications are still missing.**")
+        parts += [f"**{escape(line, quote=False)}.**" for line in failure_lines(s.failures)]
         parts += ["\n".join(f"- {text}" for text in self.findings()), f"## Final {self.words}", markdown(FINAL_HEAD, final_rows(s))]
         for model in model_labels(s):
             parts.append(f"## {model}")

@@ -21,7 +21,7 @@ import numpy as np
 from sojourn.errors import AssumptionError, ToleranceError
 from sojourn.instance.gaps import optimum
 from sojourn.model.ctmdp import CTMDP
-from sojourn.solving.solution import Solution
+from sojourn.solving.solution import Solution, require_solution_of
 
 
 class Moment(NamedTuple):
@@ -90,6 +90,7 @@ def yardstick(model: CTMDP, solution: Solution | None = None) -> Yardstick:
     """Return the optimum of `model` as a Yardstick; where the optimal gain depends on the state, all of it is NaN."""
     if solution is None:
         return _yardstick(model, None)
+    require_solution_of(model, solution)
     known = _KNOWN.get(solution)
     if known is None or known[0]() is not model:
         known = _KNOWN[solution] = (ref(model), _yardstick(model, solution))

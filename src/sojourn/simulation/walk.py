@@ -23,7 +23,7 @@ from sojourn.learn.abilities import abilities_of, is_learner
 from sojourn.learn.fixed import Fixed
 from sojourn.learn.learner import MAX_CHUNK, History, Plan
 from sojourn.learn.streams import restore_stream, stream, stream_state
-from sojourn.model.ctmdp import CTMDP
+from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.knowledge import Knowledge
 from sojourn.simulation.episode import Episode, chosen_pair, next_episode
 from sojourn.simulation.episodes import EpisodeLog
@@ -49,6 +49,7 @@ class Walk:
 
     def __init__(self, model: CTMDP, learner: Any, *, start: int | str = 0, seed: Any = 0, holding_times: Any = None,
                  knowledge: Knowledge | None = None, solution: Solution | None = None, record: bool = False):
+        require_model(model)
         self.model = model
         self.world = world_of(model, holding_times)
         self.stream = Stream(world_stream(seed))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
 
+from sojourn.errors import ModelError, ParameterError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.numbers import shown
 
 SHOWN = 12
+DECIDING = ("pair_start", "pair_action", "row_start", "next_state", "probability", "rate", "reward", "running", "transition_reward")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,3 +54,27 @@ class Solution:
         return (f"<div><b>gain {self.gain:.12g}</b> per unit time, proved in [{lo:.15g}, {hi:.15g}] ({escape(self.method)}, "
                 f"{self.iterations} iterations)<table><tr><th>state</th><th>action</th><th>bias</th></tr>{body}"
                 f"</table>{more}</div>")
+
+
+def require_solution_of(model: CTMDP, solution: Any) -> None:
+    """Raise unless `solution` (None is fine) is a solution of `model`, or of one with the same numbers; names may differ."""
+    if solution is None:
+        return
+    if not isinstance(solution, Solution):
+        raise ParameterError(f"solution is {shown(solution)} (a {type(solution).__name__}); it must be what `sojourn.solve(model)` "
+                             "returns. Leave it out to have the model solved.")
+    if solution.model is model:
+        return
+    for field in DECIDING:
+        mine, theirs = getattr(model, field), getattr(solution.model, field)
+        if mine is theirs:
+            continue
+        if mine is None or theirs is None or mine.shape != theirs.shape:
+            where = f"{field} has {0 if theirs is None else theirs.size} entries there and {0 if mine is None else mine.size} here"
+        elif not np.array_equal(mine, theirs):
+            i = int(np.flatnonzero(mine != theirs)[0])
+            where = f"{field}[{i}] is {shown(theirs[i])} there and {shown(mine[i])} here"
+        else:
+            continue
+        raise ModelError(f"the solution is of another model: {where}. Pass solution=sojourn.solve(model) of this model, "
+                         "or leave it out.")

@@ -9,6 +9,7 @@ import numpy as np
 
 from sojourn.errors import StoreError
 from sojourn.study.code import fingerprint, versions
+from sojourn.study.compare import difference
 from sojourn.study.entries import LearnerEntry, ModelEntry
 from sojourn.study.spec import Spec
 from sojourn.study.store import Store, result_key
@@ -113,7 +114,7 @@ def _automatic(label: str, name: str) -> bool:
 def _probe(store: Store, cells: list[Cell]) -> None:
     """The program has changed since the store was written: recompute the beginning of one replication of every cell.
 
-    Where a number differs, the change changed results, and going on would mix the two.
+    Where a number differs (a regret by more than rounding), the change changed results, and going on would mix the two.
     """
     from sojourn.study.task import Replication
 
@@ -123,19 +124,27 @@ def _probe(store: Store, cells: list[Cell]) -> None:
             continue
         old = stored.data
         until = int(old["epochs"][np.searchsorted(old["epochs"], PROBE_EPOCHS).clip(max=len(old["epochs"]) - 1)])
-        again = Replication(
-            cell.model.model, cell.learner, stored.replication, cell.horizon, cell.model.key, cell.model.holding_times
-        )
-        again.advance(until)
-        for name, values in again.columns().items():
-            if not np.array_equal(values, old[name][: len(values)], equal_nan=True):
-                where = int(np.flatnonzero(values != old[name][: len(values)])[0])
-                raise StoreError(
-                    f"the program has changed since {store.path} was written, and with it the results: {cell.label}, replication "
-                    f"{stored.replication}, has {name} = {values[where]!r} at epoch {int(old['epochs'][where])} now, "
-                    f"{old[name][where]!r} "
-                    "there. Old and new cannot be mixed: run into another --store, or go on with the program that wrote it."
-                )
+        try:
+            again = Replication(
+                cell.model.model, cell.learner, stored.replication, cell.horizon, cell.model.key, cell.model.holding_times
+            )
+            again.advance(until)
+        except Exception as error:
+            raise StoreError(
+                f"the program has changed since {store.path} was written: {cell.label}, replication {stored.replication}, was "
+                f"finished there and now fails with {type(error).__name__}: {error}. Mend the cause, run into another --store, "
+                "or go on with the program that wrote it."
+            ) from error
+        columns = again.columns()
+        wrong = difference(columns, old)
+        if wrong is not None:
+            name, where = wrong
+            raise StoreError(
+                f"the program has changed since {store.path} was written, and with it the results: {cell.label}, replication "
+                f"{stored.replication}, has {name} = {float(columns[name][where])!r} at epoch {int(old['epochs'][where])} now, "
+                f"{float(old[name][where])!r} "
+                "there. Old and new cannot be mixed: run into another --store, or go on with the program that wrote it."
+            )
 
 
 def _short(value: Any) -> str:

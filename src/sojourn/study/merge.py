@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 
 from sojourn.errors import StoreError
 from sojourn.study.adopt import adopt
+from sojourn.study.compare import difference
+from sojourn.study.failures import failure_rows, record_failure
 from sojourn.study.schema import checksum
 from sojourn.study.spec import Spec
 from sojourn.study.store import Result, Store, result_key
@@ -34,10 +37,10 @@ def merge(out: str | PathLike[str], inputs: Sequence[str | PathLike[str]]) -> Me
     """Copy every replication of the stores `inputs` into the store `out`, which is made if need be.
 
     All must be of one study: same horizon, seed and checkpoints; a label means the same in all.  A replication that is
-    there already must be equal bit for bit.
+    there already must be equal: bit for bit in what happened, up to rounding in its regrets (see `study/compare.py`).
     """
     done = Merged()
-    with Store(out, write=True) as target:
+    with _target(out) as target:
         if target.horizon:
             target.verify()
         for path in inputs:
@@ -47,6 +50,17 @@ def merge(out: str | PathLike[str], inputs: Sequence[str | PathLike[str]]) -> Me
                 source.verify()
                 _copy(source, target, done)
     return done
+
+
+@contextmanager
+def _target(out: str | PathLike[str]) -> Iterator[Store]:
+    """Open the store to write to; if it is new and something goes wrong, nothing of it is left."""
+    with Store(out, write=True) as target:
+        try:
+            yield target
+        except BaseException:
+            target.discard()
+            raise
 
 
 def _copy(source: Store, target: Store, done: Merged) -> None:
@@ -73,6 +87,8 @@ def _copy(source: Store, target: Store, done: Merged) -> None:
                     )
                 )
         done.copied += target.add_results(new, code=min(codes.values()))
+    for key, model, learner, replication, code, said in failure_rows(source):
+        record_failure(target, key, models[model], learners[learner], replication, codes.get(code, min(codes.values())), said)
 
 
 def _entries(source: Store, target: Store) -> tuple[dict[int, int], dict[int, int]]:
@@ -112,9 +128,15 @@ def _number(kind: str, entry: Any, there: Sequence[Any], source: Store, target: 
 
 
 def _must_equal(new: Result, old: Result, source: Path, target: Path) -> None:
-    if new.payload != old.payload:
+    if new.payload == old.payload:
+        return
+    mine, theirs = new.data, old.data
+    wrong = difference(mine, theirs) or difference(theirs, mine)
+    if wrong is not None:
+        name, where = wrong
         raise StoreError(
-            f"replication {new.replication} is in {source} and in {target} with different numbers, although the same model, "
+            f"replication {new.replication} is in {source} and in {target} with different numbers ({name}, checkpoint {where}), "
+            "although the same model, "
             "learner and seed produced it: the programs differ. Nothing of it was copied; compute one of them again."
         )
 
@@ -140,7 +162,7 @@ def salvage(out: str | PathLike[str], damaged: str | PathLike[str], spec: Spec) 
     damaged store's own tables of models and learners nor its indexes are trusted.
     """
     done = Merged()
-    with Store(out, write=True) as target:
+    with _target(out) as target:
         cells, code = adopt(target, spec)
         expected = {
             result_key(c.model.key, c.learner.key, r, c.horizon): (c.model_id, c.learner_id, r)

@@ -25,6 +25,7 @@ class Gauge:
         self.total = 0
         self.at_start = 0.0
         self.decisions = 0
+        self.failed = 0
 
     def begin(self, cells: list[Cell], finished: dict[int, int], total: int, epochs: int | None) -> None:
         self.began = time.monotonic()
@@ -36,6 +37,7 @@ class Gauge:
 
     def advance(self, cell: int, outcome: Outcome) -> None:
         self.finished[cell] += len(outcome.finished)
+        self.failed += len(outcome.failed)
         self.part[cell] += outcome.share
         self.decisions += outcome.decisions
         self.sums[cell] += sum(outcome.final_regret)
@@ -86,10 +88,11 @@ class PlainLines(Gauge):
 
     def _line(self) -> str:
         left = self.seconds_left
+        failed = f"; {self.failed} failed" if self.failed else ""
         regrets = ", ".join(f"{c.label}: {self.mean_regret(i)}" for i, c in enumerate(self.cells) if self.runs[i])
         return (
             f"{self.share:.0%} done, {sum(self.finished):.0f} of {self.total * len(self.cells)} replications, "
-            f"{self.speed:.3g} decisions/s, {clock(left)} left" + (f"; mean regret {regrets}" if regrets else "")
+            f"{self.speed:.3g} decisions/s, {clock(left)} left" + failed + (f"; mean regret {regrets}" if regrets else "")
         )
 
     def say(self, text: str) -> None:
@@ -100,7 +103,7 @@ class PlainLines(Gauge):
             took = time.monotonic() - self.began
             self.say(
                 f"{sum(self.finished):.0f} of {self.total * len(self.cells)} replications there; {self.decisions:,} decisions "
-                f"in {took:.1f} s ({self.speed:.3g} a second)"
+                f"in {took:.1f} s ({self.speed:.3g} a second)" + (f"; {self.failed} failed" if self.failed else "")
             )
 
 
@@ -151,7 +154,8 @@ class LiveDisplay(Gauge):
                 f"{self.finished[i]:.0f}/{self.total}",
                 self.mean_regret(i),
             )
-        table.add_row(f"{self.speed:.3g} decisions/s, {clock(self.seconds_left)} left", "", "", "")
+        failed = f"{self.failed} failed" if self.failed else ""
+        table.add_row(f"{self.speed:.3g} decisions/s, {clock(self.seconds_left)} left", failed, "", "")
         return table
 
     def say(self, text: str) -> None:

@@ -2,7 +2,8 @@
 
 The coordinator is the only one who writes.  A worker gets a batch of replications and about `slice_seconds`; it returns the
 finished ones, and the one it was in as a packed state, which is stored and handed on.  So every executor will do, nothing
-is shared, and an interruption loses at most one slice.  Results do not depend on any of this: each replication's random
+is shared, and an interruption loses at most one slice.  A replication that raises is recorded with its error and its seed,
+the others go on, and the next run computes it again.  Results do not depend on any of this: each replication's random
 numbers are addressed by (study seed, model, learner, replication).
 """
 
@@ -15,12 +16,13 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sojourn.errors import SojournError, StoreError
+from sojourn.errors import StoreError
 from sojourn.study.adopt import Cell, adopt
 from sojourn.study.executors import Workplace, is_transient, workplace
+from sojourn.study.failures import Failure, failure, failure_lines, record_failure
 from sojourn.study.spec import Spec
 from sojourn.study.store import Result, Store
-from sojourn.study.task import Batch, Outcome, work
+from sojourn.study.task import Batch, Outcome, account_of, work
 
 SLICE_SECONDS = 10.0  # a long replication is stored this often
 TASK_SECONDS = 2.0  # short replications are put together until a task lasts about this
@@ -54,7 +56,7 @@ class Silent:
 
 @dataclass
 class Tally:
-    """What a run did: replications finished, seconds in tasks, decisions, times that workers were lost."""
+    """What a run did: replications finished and failed, seconds in tasks, decisions, times that workers were lost."""
 
     replications: int = 0
     decisions: int = 0
@@ -62,6 +64,7 @@ class Tally:
     tasks: int = 0
     breaks: int = 0
     seconds: float = 0.0
+    failures: list[Failure] = field(default_factory=list)
 
 
 def run_study(
@@ -73,7 +76,10 @@ def run_study(
     replications: range | None = None,
     slice_seconds: float = SLICE_SECONDS,
 ) -> Tally:
-    """Compute the replications of `spec` that `store` lacks (of those in `replications`, if given) and write them there."""
+    """Compute the replications of `spec` that `store` lacks (of those in `replications`, if given) and write them there.
+
+    One that raises does not stop the others: it is in the store's record of failures and in `failures` of what is returned.
+    """
     began = time.perf_counter()
     cells, code = adopt(store, spec)
     wanted = replications if replications is not None else range(spec.replications)
@@ -213,15 +219,12 @@ class _Coordinator:
     def land(self, future: Future[Any]) -> None:
         """Take in a task that ended: write what is finished, keep what is not, put back what was not begun."""
         error = future.exception() if not future.cancelled() else ConnectionError("the task was cancelled")
-        if error is not None:
-            if is_transient(error):
-                return self.recover(error)
-            cell, items = self.flying[future]
-            raise _failure(self.cells[cell], [item.replication for item in items], error)
+        if error is not None and is_transient(error):
+            return self.recover(error)
         cell, items = self.flying.pop(future)
-        outcome: Outcome = future.result()
-        self.breaks_in_a_row = 0
         there = self.cells[cell]
+        outcome = future.result() if error is None else _all_failed(there, [item.replication for item in items], error)
+        self.breaks_in_a_row = 0
         if outcome.finished:
             self.store.add_results(
                 [
@@ -232,7 +235,8 @@ class _Coordinator:
             )
             per_item = [seconds for _, _, seconds in outcome.finished]
             self.speed[cell] = sum(per_item) / len(per_item)
-        begun = {replication for replication, _, _ in outcome.finished}
+        self.note_failures(cell, outcome)
+        begun = {replication for replication, *_ in (*outcome.finished, *outcome.failed)}
         rest = [item for item in items if item.replication not in begun]
         if outcome.paused is not None:
             rest[0].epoch, rest[0].state = outcome.paused
@@ -243,6 +247,16 @@ class _Coordinator:
         self.tally.task_seconds += outcome.cpu_seconds
         self.tally.tasks += 1
         self.watcher.advance(cell, outcome)
+
+    def note_failures(self, cell: int, outcome: Outcome) -> None:
+        """Record the replications that raised; say so when the first of a cell does."""
+        there = self.cells[cell]
+        for replication, said in outcome.failed:
+            record_failure(self.store, there.key(replication), there.model_id, there.learner_id, replication, self.code, said)
+            found = failure(there.model.label, there.learner.label, replication, said)
+            if all((one.model, one.learner) != (found.model, found.learner) for one in self.tally.failures):
+                self.watcher.say(failure_lines([found])[0] + "; the others go on")
+            self.tally.failures.append(found)
 
     def recover(self, error: BaseException) -> None:
         """Workers were lost: take in what is finished, put back what was in flight, and make the executor anew."""
@@ -267,13 +281,7 @@ class _Coordinator:
         self.place.rebuild()
 
 
-def _failure(cell: Cell, replications: list[int], error: BaseException) -> SojournError:
-    where = (
-        f"replication {replications[0]}" if len(replications) == 1 else f"a replication of {replications[0]} to {replications[-1]}"
-    )
-    failure = SojournError(
-        f"{cell.label}: {where} failed with {type(error).__name__}: {error}. "
-        "What was finished before is in the store; mend the cause and run again."
-    )
-    failure.__cause__ = error
-    return failure
+def _all_failed(cell: Cell, replications: list[int], error: BaseException) -> Outcome:
+    """Return the outcome of a batch that could not even be carried to its worker, or back."""
+    said = [(r, account_of(error, cell.horizon, cell.model.key, cell.learner.key, r)) for r in replications]
+    return Outcome(failed=said, share=float(len(said)))

@@ -28,7 +28,11 @@ CREATE TABLE results (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, model IN
   seconds REAL NOT NULL, payload BLOB NOT NULL, checksum TEXT NOT NULL, UNIQUE (model, learner, replication));
 CREATE TABLE checkpoints (key TEXT PRIMARY KEY, epoch INTEGER NOT NULL, code INTEGER NOT NULL, payload BLOB NOT NULL,
   checksum TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE failures (key TEXT PRIMARY KEY, model INTEGER NOT NULL, learner INTEGER NOT NULL, replication INTEGER NOT NULL,
+  code INTEGER NOT NULL, said TEXT NOT NULL, checksum TEXT NOT NULL) WITHOUT ROWID;
 """
+# `failures` came later: a store without it has none, and gets it when it is next opened for writing (older programs ignore it)
+LATER = TABLES[TABLES.index("CREATE TABLE failures") :].replace("TABLE", "TABLE IF NOT EXISTS", 1).strip().rstrip(";")
 
 
 def connect(path: Path, write: bool) -> sqlite3.Connection:
@@ -85,6 +89,9 @@ def prepare(database: sqlite3.Connection, path: Path, write: bool) -> None:
         )
     if version < FORMAT:
         _migrate(database, path, version, write)
+    if write:
+        with speaking(path):
+            database.execute(LATER)
 
 
 def _mark(database: sqlite3.Connection, version: int) -> None:

@@ -16,8 +16,10 @@ import numpy as np
 from sojourn.errors import FileError, ParameterError, SojournError, unknown_name
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.files import file_path, load
 from sojourn.simulation.holding import holding_laws
 from sojourn.study.entries import LearnerEntry, ModelEntry
+from sojourn.study.pack import canonical
 from sojourn.study.toml import to_toml
 
 STUDY_KEYS = ("name", "epochs", "time", "replications", "seed", "checkpoints", "common_random_numbers", "start")
@@ -57,14 +59,20 @@ class Spec:
 
 def read_study(path: str | PathLike[str]) -> Spec:
     """Return the study in a TOML file; files it names are looked up beside it."""
+    path = file_path(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
         raw = tomllib.loads(text)
     except FileNotFoundError:
-        raise FileError(f"there is no study file {str(path)!r}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileError(f"there is no study file {str(path)!r}; give the path of a TOML file.") from None
+    except OSError as error:
+        why = error.strerror or error
+        raise FileError(f"cannot read the study file {str(path)!r}: {why}. Give the path of a TOML file.") from error
+    except RecursionError:
+        raise FileError(f"{path} nests its brackets too deep; a study needs three levels.") from None
+    except ValueError as error:  # not TOML, not UTF-8, a number of thousands of digits, a name that no file can have
         raise FileError(f"{path} is not TOML: {error}") from error
-    return checked_study(raw, folder=Path(path).parent, text=text, where=str(path))
+    return checked_study(raw, folder=path.parent, text=text, where=str(path))
 
 
 def checked_study(raw: Mapping[str, Any], folder: Path | None = None, text: str = "", where: str = "the study") -> Spec:
@@ -119,7 +127,7 @@ def _head(table: Any, problems: list[str]) -> dict[str, Any]:
         if key not in STUDY_KEYS:
             problems.append("[study] has no key " + _guess(key, STUDY_KEYS))
     out: dict[str, Any] = {"start": table.get("start", 0), "name": table.get("name", "")}
-    if not isinstance(out["name"], str) or not out["name"].strip():
+    if not _is_text(out["name"]):
         problems.append(f"[study] name is {out['name']!r}; it must be a text that is not empty.")
     out["epochs"] = _whole(table, "epochs", None, 1, MAX_EPOCHS, problems)
     out["time"] = _positive(table, "time", problems)
@@ -134,7 +142,7 @@ def _head(table: Any, problems: list[str]) -> dict[str, Any]:
         problems.append(f"[study] common_random_numbers is {out['common_random_numbers']!r}; it must be true or false.")
     if isinstance(out["start"], bool) or not isinstance(out["start"], (int, str)):
         problems.append(f"[study] start is {out['start']!r}; it must be the index or the label of a state.")
-    out["checkpoints"] = _checkpoints(table.get("checkpoints", DEFAULT_CHECKPOINTS), out["epochs"] or out["time"], problems)
+    out["checkpoints"] = _checkpoints(table.get("checkpoints", DEFAULT_CHECKPOINTS), out["epochs"], out["time"], problems)
     return out
 
 
@@ -160,14 +168,19 @@ def _positive(table: Mapping[str, Any], key: str, problems: list[str]) -> float 
     return float(value)
 
 
-def _checkpoints(value: Any, end: float | None, problems: list[str]) -> int | tuple[float, ...]:
-    """Return a count of checkpoints, or the increasing list of them."""
+def _checkpoints(value: Any, epochs: int | None, time: float | None, problems: list[str]) -> int | tuple[float, ...]:
+    """Return a count of checkpoints, or the increasing list of them: whole epochs, or times."""
     if isinstance(value, (list, tuple)):
+        end = epochs or time or float("inf")
         good = value and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in value)
-        if not good or not all(a < b for a, b in pairwise(value)) or value[0] <= 0 or (end is not None and value[-1] > end):
+        if not good or not all(a < b for a, b in pairwise(value)) or not value[0] > 0 or not value[-1] <= min(end, 1e300):
             problems.append(
                 f"[study] checkpoints is {_short(value)}; a list must hold increasing positive numbers up to the horizon."
             )
+            return DEFAULT_CHECKPOINTS
+        broken = [x for x in value if epochs and x != int(x)]
+        if broken:
+            problems.append(f"[study] checkpoints holds {broken[0]!r}; of a study in epochs they must be whole numbers.")
             return DEFAULT_CHECKPOINTS
         return tuple(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 2 <= value <= 100_000:
@@ -218,14 +231,13 @@ def _model(entry: Any, number: int, folder: Path | None, problems: list[str]) ->
         problems.append(f"{where}: {error}")
         return None
     label = entry.get("label", Path(entry["file"]).stem if ways[0] == "file" else model.name or f"model {number}")
-    if not isinstance(label, str) or not label.strip():
+    if not _is_text(label):
         problems.append(f"{where}: label is {label!r}; it must be a text that is not empty.")
         return None
     return ModelEntry(label, {k: v for k, v in entry.items() if k != "model"} | {"label": label}, model, entry.get("holding_times"))
 
 
 def _built(way: str, value: Any, parameters: dict[str, Any], folder: Path | None) -> CTMDP:
-    from sojourn.model.files import load
     from sojourn.zoo.catalogue import make
 
     if way == "model":
@@ -255,15 +267,33 @@ def _learner(entry: Any, number: int, epochs: int | None, problems: list[str]) -
     }
     label = entry.get("label") or _default_label(name or str(home).partition(":")[2], parameters)
     supports = entry.get("supports", False)
-    if not isinstance(label, str) or not isinstance(supports, bool):
+    if not _is_text(label) or not isinstance(supports, bool):
         problems.append(f"{where}: label is {label!r} and supports is {supports!r}; they must be a text, and true or false.")
         return None
     found = LearnerEntry(label, name, home, parameters, supports)
-    wrong = found.problems()
+    wrong = [
+        f"{key} is {_short(value)}; a parameter must be a finite number, a text, true, false, or a list or table of these."
+        for key, value in parameters.items()
+        if not _plain(value)
+    ] or found.problems()
     if not wrong and epochs and {"delta", "horizon"} <= found.settings and not {"delta", "horizon"} & set(parameters):
         found = LearnerEntry(label, name, home, parameters | {"horizon": epochs}, supports)  # delta = 1/N, thm:UCRL
     problems += [f"{where}: {problem}" for problem in wrong]
     return None if wrong else found
+
+
+def _is_text(value: Any) -> bool:
+    """Return whether a name can be written: a text that is not empty and holds no half of a character pair."""
+    return isinstance(value, str) and bool(value.strip()) and not any("\ud800" <= char <= "\udfff" for char in value)
+
+
+def _plain(value: Any) -> bool:
+    """Return whether a parameter can be part of a content key: dates, NaN and objects cannot."""
+    try:
+        canonical(value)
+        return True
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 def _default_label(name: str, parameters: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,9 @@ from typing import Any
 
 from sojourn.errors import StoreError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.files import file_path
 from sojourn.study.entries import unpacked_model
+from sojourn.study.failures import failure_rows
 from sojourn.study.lock import Lock
 from sojourn.study.pack import canonical, digest, unpack
 from sojourn.study.schema import RESULTS, checksum, connect, damaged, prepare, speaking, transaction
@@ -73,9 +76,10 @@ class Store:
     """The store at `path`.  Opened for writing it is locked; reading needs no lock and may go on meanwhile."""
 
     def __init__(self, path: str | PathLike[str], write: bool = False, wait: float = 0.0):
-        self.path = Path(path)
+        self.path = file_path(path)
         self.write = write
         self._lock = Lock(self.path, wait) if write else None
+        self.new = write and not os.path.lexists(self.path)  # made by this opening
         try:
             self._database = connect(self.path, write)
             prepare(self._database, self.path, write)
@@ -99,6 +103,14 @@ class Store:
                     database.execute("PRAGMA journal_mode = DELETE")  # one file, which can be read where nothing can be written
             database.close()
         if self._lock is not None:
+            self._lock.release()
+
+    def discard(self) -> None:
+        """Remove a store that this opening made, and close it: something went wrong before it held anything."""
+        if self.new and self._lock is not None:
+            self._database.close()
+            for suffix in ("", "-wal", "-shm", "-journal", ".lock"):
+                Path(f"{self._lock.store}{suffix}").unlink(missing_ok=True)
             self._lock.release()
 
     # ---- reading ------------------------------------------------------------------------------------------------
@@ -194,7 +206,7 @@ class Store:
         said = [row[0] for row in self._rows("PRAGMA integrity_check(3)")]
         if said != ["ok"]:
             raise StoreError(f"the store {self.path}: " + damaged("; ".join(said)))
-        self.specs(), self.codes()
+        self.specs(), self.codes(), failure_rows(self)
         found = sum(1 for _ in self.results())
         count, last = self.meta("count", 0), self._rows("SELECT count(*), coalesce(max(id), 0) FROM results")[0]
         if not found == count == last[0] == last[1]:
@@ -258,7 +270,8 @@ class Store:
                 if self._database.execute("SELECT 1 FROM results WHERE key = ?", (r.key,)).fetchone() is None:
                     self._insert("results", r.key, r.model, r.learner, r.replication, code, float(r.seconds), r.payload)
                     new += 1
-                self._database.execute("DELETE FROM checkpoints WHERE key = ?", (r.key,))
+                for table in ("checkpoints", "failures"):
+                    self._database.execute(f"DELETE FROM {table} WHERE key = ?", (r.key,))
             if new:
                 self._set_meta("count", self.meta("count", 0) + new)
         return new

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn.errors import ReplicationError
 from sojourn.study.export import export, frame, missing
+from sojourn.study.failures import Failure, failure_text, failures_in
 from sojourn.study.progress import display
+from sojourn.study.repeat import repeated
 from sojourn.study.run import SLICE_SECONDS, Tally, Watcher, run_study
 from sojourn.study.spec import Spec, checked_study, read_study
 from sojourn.study.store import Store
 from sojourn.study.summary import Summary, summarize
+from sojourn.study.task import Replication
 
 if TYPE_CHECKING:
     from sojourn.model.ctmdp import CTMDP
@@ -84,11 +89,26 @@ class Study:
 
         `executor`: any concurrent.futures.Executor, such as a Dask client's `get_executor()`, or a function that makes one
         (it is then made anew if it breaks).  `workers=1` runs in this process.  `replications` takes a part, for a shard.
+
+        A replication that raises does not stop the others.  When all are done, ReplicationError says which failed, why, and how
+        to repeat them; running again computes only those.
         """
         watcher = display() if progress is True else progress or None
         with Store(self.store_path, write=True, wait=wait) as store:
             self.tally = run_study(self.spec, store, executor, workers, watcher, replications, slice_seconds)
+        if self.tally.failures:
+            raise ReplicationError(failure_text(self.tally.failures, self.store_path), self.tally.failures)
         return self
+
+    def failures(self) -> list[Failure]:
+        """Return the replications that failed and have not succeeded since, with error, seed and traceback."""
+        with Store(self.store_path) as store:
+            return failures_in(store)
+
+    def repeat(self, model: str, learner: str, replication: int) -> Replication:
+        """Run one replication again in this process, from its seed, and let its error out; the store is only read."""
+        with Store(self.store_path) as store:
+            return repeated(store, model, learner, replication)
 
     def status(self) -> dict[str, Any]:
         """Return how many replications are there, in all and of each learner on each model."""
@@ -137,10 +157,17 @@ def default_store(spec: Spec) -> Path:
 
 def status(store: Store) -> dict[str, Any]:
     """Return what a store holds, as plain data."""
-    done = store.counts()
+    done, failed = store.counts(), Counter((one.model, one.learner) for one in failures_in(store))
     cells = [
-        {"model": m.label, "learner": e.label, "finished": done.get((m.id, e.id), 0), "asked": store.replications}
+        {
+            "model": m.label,
+            "learner": e.label,
+            "finished": done.get((m.id, e.id), 0),
+            "asked": store.replications,
+            "failed": failed[m.label, e.label],
+        }
         for m in store.models()
         for e in store.learners()
     ]
-    return {"study": store.name, **store.horizon, "finished": sum(done.values()), "missing": missing(store), "cells": cells}
+    totals = {"finished": sum(done.values()), "missing": missing(store), "failed": failed.total()}
+    return {"study": store.name, **store.horizon, **totals, "cells": cells}

@@ -10,6 +10,7 @@ import numpy as np
 from sojourn.errors import ParameterError, StoreError, unknown_name
 from sojourn.study.bounds import Bounds, bounds_of
 from sojourn.study.export import missing
+from sojourn.study.failures import Failure, failures_in
 from sojourn.study.statistics import Comparison, compare, holm, mean_band
 from sojourn.study.store import Store
 
@@ -90,6 +91,7 @@ class Summary:
     bounds: dict[str, Bounds]
     curves: list[Curves] = field(repr=False)
     missing: int = 0
+    failures: list[Failure] = field(default_factory=list)
 
     def row(self, model: str, learner: str) -> Row:
         """Return the final figures of one learner on one model."""
@@ -115,7 +117,9 @@ def curves_of(store: Store, regret: str = "pseudo") -> list[Curves]:
             if cell is not None:
                 found.append(cell)
     if not found:
-        raise StoreError(f"the store {store.path} holds no finished replication yet; `sojourn study run` computes some.")
+        failed = len(failures_in(store))
+        why = f" ({failed} failed; `sojourn study failures` says why)" if failed else ""
+        raise StoreError(f"the store {store.path} holds no finished replication yet{why}; `sojourn study run` computes some.")
     return found
 
 
@@ -173,6 +177,7 @@ def summarize(store: Store, regret: str = "pseudo", band: str = "t") -> Summary:
         bounds,
         curves,
         missing(store),
+        failures_in(store),
     )
 
 

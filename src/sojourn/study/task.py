@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.errors import AssumptionError
+from sojourn.errors import AssumptionError, ToleranceError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.checkpoints import Checkpoints
 from sojourn.simulation.regret import Point
@@ -18,6 +18,7 @@ from sojourn.simulation.walk import Walk
 from sojourn.solving.solution import Solution
 from sojourn.solving.solve import solve
 from sojourn.study.entries import LearnerEntry, unpacked_model
+from sojourn.study.failures import described
 from sojourn.study.pack import pack, unpack
 
 COLUMNS = ("epochs", "times", "rewards", "regret", "completed_regret", "adjusted_regret", "pseudo_regret")
@@ -40,7 +41,8 @@ class Batch:
 
 @dataclass(eq=False)
 class Outcome:
-    """What became of a batch: (number, packed result, seconds) of the finished, (epoch, packed state) of the one under way."""
+    """What became of a batch: (number, packed result, seconds) of the finished, (epoch, packed state) of the one under way,
+    (number, account) of those that raised: see `study/failures.py`."""
 
     finished: list[tuple[int, bytes, float]] = field(default_factory=list)
     paused: tuple[int, bytes] | None = None
@@ -48,11 +50,30 @@ class Outcome:
     cpu_seconds: float = 0.0
     share: float = 0.0  # replications' worth of progress
     final_regret: list[float] = field(default_factory=list)
+    failed: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
 
 
 def seed_address(horizon: dict[str, Any], model_key: str, learner_key: str, replication: int) -> np.random.SeedSequence:
     """Return the address of a replication's random numbers: (study seed; model, learner, replication)."""
     return np.random.SeedSequence(int(horizon["seed"]), spawn_key=(_word(model_key), _word(learner_key), replication))
+
+
+def seed_addresses(
+    horizon: dict[str, Any], model_key: str, learner_key: str, replication: int
+) -> tuple[np.random.SeedSequence, np.random.SeedSequence]:
+    """Return the addresses of the learner's and of the world's random numbers, the latter shared by all learners if so asked."""
+    own = seed_address(horizon, model_key, learner_key, replication)
+    shared = horizon["common_random_numbers"]
+    return own, seed_address(horizon, model_key, "0" * 16, replication) if shared else own
+
+
+def account_of(
+    error: BaseException, horizon: dict[str, Any], model_key: str, learner_key: str, replication: int, epoch: int = 0
+) -> dict[str, Any]:
+    """Return what the store keeps of a replication that raised: its error, how far it had come, its seeds."""
+    own, world = seed_addresses(horizon, model_key, learner_key, replication)
+    keys = {"spawn_key": list(own.spawn_key), "world_spawn_key": list(world.spawn_key)}
+    return {**described(error), "epoch": int(epoch), "seed": int(horizon["seed"]), **keys}
 
 
 def _word(key: str) -> int:
@@ -72,8 +93,7 @@ class Replication:
         holding_times: str | None = None,
         solution: Solution | None = None,
     ):
-        own = seed_address(horizon, model_key, learner.key, replication)
-        world = seed_address(horizon, model_key, "0" * 16, replication) if horizon["common_random_numbers"] else own
+        own, world = seed_addresses(horizon, model_key, learner.key, replication)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said once, when the study was read
             self.walk = Walk(
@@ -145,6 +165,10 @@ def _known(key: str, holder: _Bytes) -> tuple[CTMDP, Solution | None]:
         return model, solve(model)
     except AssumptionError:
         return model, None  # the walk's yardstick then says that there is no regret
+    except ToleranceError as error:
+        if not isinstance(error.best, Solution):
+            raise
+        return model, error.best  # as `simulate` does
 
 
 class _Bytes:
@@ -161,12 +185,34 @@ class _Bytes:
 
 
 def work(batch: Batch) -> Outcome:
-    """Walk the batch for about `batch.seconds`; replications not begun by then are simply not in the outcome."""
-    model, solution = _known(batch.model_key, _Bytes(batch.model))
+    """Walk the batch for about `batch.seconds`; replications not begun by then are simply not in the outcome.
+
+    A replication that raises is in `failed`, and the others go on.
+    """
     outcome = Outcome()
     cpu, end = time.process_time(), time.perf_counter() + batch.seconds
-    for number, state in batch.items:
-        clock = time.process_time()
+    try:
+        model, solution = _known(batch.model_key, _Bytes(batch.model))
+    except Exception as error:  # no replication on this model can begin
+        outcome.failed = [(number, _account(batch, number, error)) for number, _ in batch.items]
+        outcome.share = float(len(batch.items))
+        return outcome
+    for item in batch.items:
+        _walk_one(batch, item, model, solution, end, outcome)
+        if outcome.paused is not None or time.perf_counter() >= end:
+            break
+    outcome.cpu_seconds = time.process_time() - cpu
+    return outcome
+
+
+def _walk_one(
+    batch: Batch, item: tuple[int, bytes | None], model: CTMDP, solution: Solution | None, end: float, outcome: Outcome
+) -> None:
+    """Walk one replication until it is finished, fails, or time is up, and write into `outcome` what became of it."""
+    number, state = item
+    clock, before, share = time.process_time(), 0, 0.0
+    replication: Replication | None = None
+    try:
         replication = Replication(model, batch.learner, number, batch.horizon, batch.model_key, batch.holding_times, solution)
         if state is not None:
             replication.restore(state)
@@ -174,14 +220,18 @@ def work(batch: Batch) -> Outcome:
         replication.step()  # at least one, or a short slice would never come to an end
         while not replication.done and (time.perf_counter() < end or not replication.can_pause):
             replication.step()
-        outcome.decisions += replication.walk.epoch - before
-        outcome.share += replication.share - share
-        if not replication.done:
+        if replication.done:
+            outcome.finished.append((number, pack(replication.result()), time.process_time() - clock))
+            outcome.final_regret.append(float(replication.points[-1][6]))
+        else:
             outcome.paused = (replication.walk.epoch, replication.state())
-            break
-        outcome.finished.append((number, pack(replication.result()), time.process_time() - clock))
-        outcome.final_regret.append(float(replication.points[-1][6]))
-        if time.perf_counter() >= end:
-            break
-    outcome.cpu_seconds = time.process_time() - cpu
-    return outcome
+        outcome.share += replication.share - share
+    except (Exception, SystemExit) as error:  # a learner that calls sys.exit ends its own replication only
+        outcome.failed.append((number, _account(batch, number, error, replication.walk.epoch if replication else 0)))
+        outcome.share += 1.0 - share
+    if replication is not None:
+        outcome.decisions += replication.walk.epoch - before
+
+
+def _account(batch: Batch, number: int, error: BaseException, epoch: int = 0) -> dict[str, Any]:
+    return account_of(error, batch.horizon, batch.model_key, batch.learner.key, number, epoch)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sojourn.study.failures import failure_lines
+
 if TYPE_CHECKING:
     from sojourn.study.summary import Summary
 
@@ -112,6 +114,7 @@ def summary_text(summary: Summary) -> str:
     parts = [f"{summary.name}: {REGRETS[summary.regret][1]} at {horizon_words(summary.horizon)}"]
     if summary.missing:
         parts.append(f"{summary.missing} replications are still missing")
+    parts += failure_lines(summary.failures)
     parts += ["", columns(FINAL_HEAD, final_rows(summary))]
     if summary.comparisons:
         parts += [

@@ -1,0 +1,65 @@
+"""The fuzzing scripts of `benchmarks/` in a short form: damaged files and random command lines end in words, not in tracebacks."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """A function: name -> the script of that name as a module."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    names = ("_damage", "fuzz_files", "fuzz_commands")
+    yield importlib.import_module
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def test_damaged_files_are_loaded_or_refused_in_words(script):
+    module = script("fuzz_files")
+    counts, failures = module.fuzz(count=300, seconds=None, seed=11)
+    assert not failures, "\n".join(failures)
+    assert counts.total() == 300
+    for kind in module.KINDS:
+        assert counts[kind, "loaded"] and counts[kind, "refused"], kind
+
+
+def test_a_file_that_raises_takes_long_or_is_spoken_of_poorly_is_a_failure(script, monkeypatch, tmp_path):
+    module = script("fuzz_files")
+
+    def check(wrong):
+        monkeypatch.setitem(module.CHECKS, "json", wrong)
+        return module.try_one("json", b"{}", tmp_path)
+
+    def lasts(path, folder):
+        while True:
+            pass
+
+    monkeypatch.setattr(module, "LIMIT_SECONDS", 0.05)
+    assert "KeyError" in check(lambda path, folder: {}["x"])
+    assert "more than 0.05 s" in check(lasts)
+
+    def mumbles(path, folder):
+        raise module.SojournError("no")
+
+    assert "a poor sentence" in check(mumbles)
+
+
+@pytest.mark.slow
+def test_random_command_lines_end_with_a_known_exit_code(script, monkeypatch):
+    module = script("fuzz_commands")
+    counts, failures = module.fuzz(count=60, seconds=None, seed=3)
+    assert not failures, "\n".join(failures)
+    assert counts.total() == 60 and {code for _, code in counts} >= {0, 1, 2}
+
+
+def test_random_quick_command_lines_end_with_a_known_exit_code(script):
+    module = script("fuzz_commands")
+    counts, failures = module.fuzz(count=80, seconds=None, seed=4, only={"solve", "check", "convert", "zoo", "learners"})
+    assert not failures, "\n".join(failures)
+    assert counts.total() == 80
