@@ -102,14 +102,14 @@ def sparse_sweep() -> bool:
     problem = plausible.iteration(knowledge).problem
     dense = np.asarray(model.matrix.todense())
     u = np.zeros(1000)
-    kernels.extended_value_iteration(u, -1.0, 5, 1.0, *problem)  # five sweeps in, so that nothing is tied
+    kernels.extended_value_iteration(u, -1.0, 5, 1.0, problem)  # five sweeps in, so that nothing is tied
     rest = (plausible.reach, *problem[5:9])
     u_next = textbook_sweep(u, model.pair_start, dense, *rest)
     after = u.copy()
-    kernels.extended_value_iteration(after, -1.0, 1, 1.0, *problem)
+    kernels.extended_value_iteration(after, -1.0, 1, 1.0, problem)
     assert np.abs(after - u_next).max() < 1e-10, "the two sweeps disagree"
     slow = least_time(lambda: textbook_sweep(u, model.pair_start, dense, *rest), 3)
-    fast = least_time(lambda: kernels.extended_value_iteration(u.copy(), -1.0, sweeps, 1.0, *problem), 10) / sweeps
+    fast = least_time(lambda: kernels.extended_value_iteration(u.copy(), -1.0, sweeps, 1.0, problem), 10) / sweeps
     print(f"sweep, S=1000 A=4, 8 successors: textbook {slow * 1e3:.1f} ms, sparse {fast * 1e6:.0f} us, "
           f"ratio {slow / fast:.0f} (target 200)")
     return slow / fast >= 200

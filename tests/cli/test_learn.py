@@ -44,6 +44,10 @@ def test_a_fixed_time_gives_its_regret():
     assert found["time"] == 50.0 and found["checkpoints"][-1]["time"] == 50.0
 
 
+def test_a_million_decisions_are_taken_unless_told_otherwise():
+    assert json.loads(run("two-state", "--learner", "ct-ucrl", "--json").out)["epochs"] == 10**6
+
+
 @pytest.mark.parametrize("options", [
     ("--learner", "ct-ucrl-doubling"), ("--learner", "oracle"), ("--learner", "random"),
     ("--learner", "fixed", "--param", "policy=[0,1]"),

@@ -41,6 +41,10 @@ def counted(model, epochs, seed, supports):
     return counts, belief
 
 
+def model_of(belief, probability, rate):
+    return planning.Model(belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward, belief.running, rate)
+
+
 def problem(seed, epochs=60, supports=False):
     model = make("random", seed=seed % 50, states=4, actions=3)
     counts, belief = counted(model, epochs, seed, supports)
@@ -89,8 +93,7 @@ def test_the_best_policy_is_the_references(seed, supports):
                                                    counts.holding_sum, belief.weight, 0.0, 0.0, belief.rate_min, belief.rate_max)
     allowed = np.random.default_rng(seed + 1).random(len(rate)) < 0.7
     allowed[belief.pair_start[:-1]] = True
-    args = (belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward, belief.running, rate, allowed,
-            belief.pair_start[1:] - 1)
+    args = model_of(belief, probability, rate), allowed, belief.pair_start[1:] - 1
     gain, bias, pair = planning.best_policy(*args)
     want_gain, want_bias, want_pair = planning.best_policy_reference(*args)
     assert np.array_equal(pair, want_pair)
@@ -103,8 +106,8 @@ def test_a_policy_under_which_the_states_fall_apart_can_be_left():
     start, row_start = np.array([0, 2, 3]), np.array([0, 1, 2, 3])
     next_state, probability = np.array([0, 1, 1]), np.ones(3)
     reward, running, rate = np.array([0.0, 0.0, 1.0]), np.zeros(3), np.ones(3)
-    gain, _, pair = planning.best_policy(start, row_start, next_state, probability, reward, running, rate, np.ones(3, dtype=bool),
-                                         np.array([0, 2]))
+    model = planning.Model(start, row_start, next_state, probability, reward, running, rate)
+    gain, _, pair = planning.best_policy(model, np.ones(3, dtype=bool), np.array([0, 2]))
     assert pair.tolist() == [1, 2] and gain == pytest.approx(1.0, abs=1e-8)
 
 
@@ -122,10 +125,9 @@ def test_the_index_chooses_as_the_reference_does(seed, supports):
     allowed = skeleton(belief.pair_start, counts.visits)
     assert np.array_equal(allowed, imed.skeleton_reference(belief.pair_start, counts.visits))
     probability, rate = belief.mean()
-    gain, bias, greedy = planning.best_policy(belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward,
-                                              belief.running, rate, allowed, belief.pair_start[:-1].copy())
-    args = (belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward, belief.running, rate,
-            counts.visits, gain, bias, greedy, belief.rate_min, belief.rate_max)
+    model = model_of(belief, probability, rate)
+    gain, bias, greedy = planning.best_policy(model, allowed, belief.pair_start[:-1].copy())
+    args = (model, counts.visits, gain, bias, greedy, belief.rate_min, belief.rate_max)
     got, want = index_choice(*args), imed.index_choice_reference(*args, kernel_divergence)
     assert np.array_equal(got[0], want[0]) and np.array_equal(got[1], want[1])
     assert np.allclose(got[2], want[2], rtol=1e-12)
@@ -143,8 +145,8 @@ def test_cheap_tries_are_insisted_on_sooner():
     index = 50 * 0.08 + np.log(50)  # 7.9, above log 1000 = 6.9; below it by less than LEEWAY
     assert np.log(1000) < index < np.log(1000) + imed.LEEWAY
     for insisted in (insisted_kernel, imed.insisted_reference):
-        pair, trying = insisted(start, row_start, next_state, probability, reward, running, rate, visits, 1.0, np.zeros(2),
-                                greedy, k)
+        model = planning.Model(start, row_start, next_state, probability, reward, running, rate)
+        pair, trying = insisted(model, visits, 1.0, np.zeros(2), greedy, k)
         assert list(pair) == [1, 3] and list(trying) == [False, True]
 
 
@@ -193,11 +195,10 @@ def test_the_upper_choice_is_the_largest_upper_index_of_all(seed, kind):
     upper = np.array([bk.upper_worth_reference(probability[a:a + k], bias[next_state[a:a + k]], bias[0], rate[i], reward[i],
                                                running[i], gain, *bounds, np.log(50) / visits[i] if visits[i] else np.inf,
                                                divergence) for i, a in enumerate(row_start[:-1])])
-    chosen = upper_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy,
-                             *bounds, np.log(50), 0)[0]
+    model = planning.Model(pair_start, row_start, next_state, probability, reward, running, rate)
+    chosen = upper_choice(model, visits, gain, bias, greedy, *bounds, np.log(50), 0)[0]
     assert upper[chosen] >= upper.max() - 1e-8 * size
-    unheard = upper_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy,
-                              *bounds, np.log(50), visits.sum() + 1)
+    unheard = upper_choice(model, visits, gain, bias, greedy, *bounds, np.log(50), visits.sum() + 1)
     assert unheard[0] == greedy[0]
 
 
@@ -257,7 +258,8 @@ def test_kl_sets_and_the_optimistic_bellman_step_are_the_references(seed, suppor
     assert all(np.allclose(a, b, rtol=1e-9) for a, b in zip(got, want, strict=True))
     u = np.random.default_rng(seed).uniform(0, 2, len(belief.pair_start) - 1)
     empirical = belief.count / np.repeat(np.maximum(1, counts.visits), np.diff(belief.row_start))
-    step = (u, belief.pair_start, belief.row_start, belief.next_state, empirical, *got[:3], belief.reward, belief.running, 5.0)
-    one, two = kl_optimism.kl_bellman(*step), kl_optimism.kl_bellman_reference(*step)
+    step = kl_optimism.KLProblem(belief.pair_start, belief.row_start, belief.next_state, empirical, *got[:3], belief.reward,
+                                 belief.running, 5.0)
+    one, two = kl_optimism.kl_bellman(u, step), kl_optimism.kl_bellman_reference(u, step)
     assert np.allclose(one[0], two[0], atol=1e-9) and np.array_equal(one[1], two[1])
     assert np.allclose(one[2], two[2]) and np.allclose(one[3], two[3], atol=1e-6)

@@ -36,7 +36,7 @@ def golden_problem(case):
 def one_step(plausible, knowledge, u):
     n = knowledge.n_states
     u_next, pair, rising = np.empty(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
-    kernels.bellman_step(u, u_next, pair, rising, None, None, np.empty(n), np.arange(n), *plausible.iteration(knowledge).problem)
+    kernels.bellman_step(u, u_next, pair, rising, None, None, np.empty(n), np.arange(n), plausible.iteration(knowledge).problem)
     rate = np.where(rising, plausible.rate_high[pair], plausible.rate_low[pair])
     return u_next, knowledge.pair_action[pair], rate
 
@@ -168,7 +168,7 @@ def test_with_known_supports_a_swap_at_the_largest_rate_is_planned_for_though_th
         found = planner(plausible, knowledge, 1e-6)
         assert found.gain_bounds == pytest.approx((1.0, 1.0), abs=1e-5)
     problem = plausible.iteration(knowledge).problem
-    assert not kernels.extended_value_iteration(np.zeros(2), 1e-6, 10_000, 1.0, *problem)[5]
+    assert not kernels.extended_value_iteration(np.zeros(2), 1e-6, 10_000, 1.0, problem)[5]
 
 
 def test_known_supports_rule_out_staying_in_the_best_state():

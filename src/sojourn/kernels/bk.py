@@ -67,13 +67,14 @@ def upper_worth(p, value, here, rate, reward, running, gain, rate_min, rate_max,
 
 
 @inner
-def upper_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy, rate_min,
-                 rate_max, log_epoch, least):
+def upper_choice(model, visits, gain, bias, greedy, rate_min, rate_max, log_epoch, least):
     """Return the pair with the largest U in each state; one never tried may be worth all.  Of pairs alike the greedy one stays.
 
     In a state seen fewer than `least` times it is the greedy one.  The greedy action's U is found first: of most others one look at
     the divergence that would lift them as high says that they are below it.
     """
+    pair_start, row_start, next_state, probability = model.pair_start, model.row_start, model.next_state, model.probability
+    reward, running, rate = model.reward, model.running, model.rate
     chosen = greedy.copy()
     value = np.empty(len(next_state))
     tilted = np.empty(len(next_state))

@@ -34,7 +34,9 @@ def packed_cells(next_state, cut, own, other):
 
 
 @inner
-def fill(integers, floats, policy_pair, row_start, mean, reward, left, visits, holding_sum, reward_sum):
+def fill(world, counts, policy_pair, left, integers, floats):
+    row_start, mean, reward = world.row_start, world.mean, world.reward
+    visits, holding_sum, reward_sum = counts.visits, counts.holding_sum, counts.reward_sum
     for state in range(len(policy_pair)):
         pair, at = policy_pair[state], 8 * state
         integers[at] = visits[pair]
@@ -48,8 +50,10 @@ def fill(integers, floats, policy_pair, row_start, mean, reward, left, visits, h
 
 
 @inner
-def write_back(integers, floats, packed, policy_pair, row_start, own, other, left, total, visits, holding_sum, reward_sum,
-               slot_of, slot_count):
+def write_back(world, counts, policy_pair, left, total, integers, floats):
+    row_start, own, other, packed = world.row_start, world.own, world.other, world.cells
+    visits, holding_sum, reward_sum, slot_of, slot_count = (counts.visits, counts.holding_sum, counts.reward_sum, counts.slot_of,
+                                                            counts.slot_count)
     for state in range(len(policy_pair)):
         pair, at = policy_pair[state], 8 * state
         done = integers[at] - visits[pair]
@@ -82,13 +86,12 @@ def walk_fast(ledger, rng, own, max_epochs, max_time):
     world, counts, plan, clock, words, integers = (ledger.world, ledger.counts, ledger.plan, ledger.clock, ledger.words,
                                                    ledger.records)
     policy_pair, left, state = plan.pair, plan.left, ledger.at[STATE]
-    row_start, own_entry, other, next_state, packed = world.row_start, world.own, world.other, world.next_state, world.cells
+    own_entry, other, next_state, packed = world.own, world.other, world.next_state, world.cells
     running, scale, slot_of, slot_count = world.running, counts.scale[0], counts.slot_of, counts.slot_count
     head, slot_state, slot_next, used = counts.head, counts.slot_state, counts.slot_next, counts.used
     floats = integers.view(np.float64)
     cuts = packed.view(np.uint64)
-    fill(integers, floats, policy_pair, row_start, world.mean, world.reward, left, counts.visits, counts.holding_sum,
-         counts.reward_sum)
+    fill(world, counts, policy_pair, left, integers, floats)
     pays = False
     for s, pair in enumerate(policy_pair):
         pays = pays or running[pair] != 0.0
@@ -137,7 +140,6 @@ def walk_fast(ledger, rng, own, max_epochs, max_time):
         epochs += 1
     words[0], words[1] = high, low
     clock[TIME], clock[PAID], clock[LAST] = time, extra, tau
-    write_back(integers, floats, packed, policy_pair, row_start, own_entry, other, left, ledger.visits, counts.visits,
-               counts.holding_sum, counts.reward_sum, slot_of, slot_count)
+    write_back(world, counts, policy_pair, left, ledger.visits, integers, floats)
     book(ledger.at, plan.epochs, counts.epoch, np.int64(here), epochs, policy_pair[was], entry_of(cell, which, own_entry, other))
     return ended

@@ -69,13 +69,13 @@ def lead(visits, divergence, index, runner_up):
     return min(longest, max(count, int(SHORTEST_TRIAL * visits)))
 
 
-def index_choice_reference(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy,
-                           rate_min, rate_max, divergence_of):
+def index_choice_reference(model, visits, gain, bias, greedy, rate_min, rate_max, divergence_of):
     """Return (pair per state, quota per pair, K per pair): the least N K + log N, ties to the lowest action.
 
     `divergence_of(p, value, here, rate, reward, running, gain, rate_min, rate_max)` is the least divergence of eq:K.  The greedy
     action has K = 0.  A pair never tried is taken at once if some row and rate could make it good (K < inf), else never.
     """
+    pair_start, row_start, next_state, probability, reward, running, rate = model
     chosen, quota = np.array(greedy), np.ones(len(visits), dtype=np.int64)
     divergence = np.zeros(len(visits))
     for s in range(len(pair_start) - 1):
@@ -98,8 +98,9 @@ def index_choice_reference(pair_start, row_start, next_state, probability, rewar
 
 
 @inner
-def index_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy, rate_min,
-                 rate_max):
+def index_choice(model, visits, gain, bias, greedy, rate_min, rate_max):
+    pair_start, row_start, next_state, probability = model.pair_start, model.row_start, model.next_state, model.probability
+    reward, running, rate = model.reward, model.running, model.rate
     n_states = len(pair_start) - 1
     chosen = greedy.copy()
     quota = np.empty(len(visits), dtype=np.int64)
@@ -136,17 +137,16 @@ def index_choice(pair_start, row_start, next_state, probability, reward, running
     return chosen, quota, divergence
 
 
-def insisted_reference(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy,
-                       divergence):
+def insisted_reference(model, visits, gain, bias, greedy, divergence):
     """Return (pair per state, whether it must be tried): the least index among the actions with 0 < K < inf.
 
     It must be tried if its index is at most the greedy action's log N.  A nat of evidence about an action costs the shortfall of
     its worth over K.  Where that is more than the mean over all pairs, the index counts as more by the log of the ratio, where it
     is less as less, at most by LEEWAY: tries that cost little are asked for sooner.
     """
-    n_pairs = len(visits)
+    pair_start, n_pairs = model.pair_start, len(visits)
     state = np.repeat(np.arange(len(greedy)), np.diff(pair_start))
-    worth = np.array([worth_of(i, row_start, next_state, probability, reward, running, rate, gain, bias) for i in range(n_pairs)])
+    worth = np.array([worth_of(i, model, gain, bias) for i in range(n_pairs)])
     other = (np.arange(n_pairs) != np.asarray(greedy)[state]) & (divergence > 0) & (divergence < np.inf)
     priced = other & (visits > 0)
     shortfall = np.maximum(worth[np.asarray(greedy)[state]] - worth, SMALLEST)
@@ -166,16 +166,16 @@ def insisted_reference(pair_start, row_start, next_state, probability, reward, r
 
 
 @inner
-def insisted(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy, divergence):
-    n_states = len(greedy)
+def insisted(model, visits, gain, bias, greedy, divergence):
+    pair_start, n_states = model.pair_start, len(greedy)
     price = np.zeros(len(visits))
     total = 0.0
     many = 0
     for s in range(n_states):
-        best = worth_of(greedy[s], row_start, next_state, probability, reward, running, rate, gain, bias)
+        best = worth_of(greedy[s], model, gain, bias)
         for i in range(pair_start[s], pair_start[s + 1]):
             if i != greedy[s] and visits[i] > 0 and divergence[i] > 0.0 and divergence[i] < np.inf:
-                worth = worth_of(i, row_start, next_state, probability, reward, running, rate, gain, bias)
+                worth = worth_of(i, model, gain, bias)
                 price[i] = max(best - worth, SMALLEST) / divergence[i]
                 total += price[i]
                 many += 1

@@ -24,7 +24,7 @@ from sojourn.kernels.imed import (
 from sojourn.kernels.jit import inlined
 from sojourn.kernels.least_divergence import least_divergence_reference
 from sojourn.kernels.ledger import LEFT, NO_LIMIT
-from sojourn.kernels.planning import best_policy, best_policy_reference
+from sojourn.kernels.planning import Model, best_policy, best_policy_reference
 from sojourn.kernels.posterior import (
     posterior_mean,
     posterior_mean_reference,
@@ -109,8 +109,8 @@ def sampled_plan_reference(sampler, desk, own, best=best_policy_reference,
             probability, rate = posterior_sample_reference(own, q.row_start, sampler.counted[copies.entry], visits[copies.pair],
                                                            counts.holding_sum[copies.pair], q.weight, sampler.shape, sampler.time,
                                                            sampler.rate_min, sampler.rate_max)
-            found, _, copy = best(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, copies.allowed,
-                                  start)
+            found, _, copy = best(Model(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate),
+                                  copies.allowed, start)
             if found > gain:
                 gain, sampler.sampled[:] = found, copies.pair[copy]
         info.append(gain)
@@ -126,8 +126,8 @@ def sampled_plan_reference(sampler, desk, own, best=best_policy_reference,
 def _ask_index_reference(sampler, epoch, visits, holding_sum, best, divergence_of):
     q, rate_min, rate_max, greedy = sampler.rows, sampler.rate_min, sampler.rate_max, sampler.greedy
     probability, rate = posterior_mean_reference(q.row_start, sampler.counted, visits, holding_sum, q.weight, rate_min, rate_max)
-    gain, bias, greedy[:] = best(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate,
-                                 skeleton_reference(q.pair_start, visits), greedy)
+    model = Model(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate)
+    gain, bias, greedy[:] = best(model, skeleton_reference(q.pair_start, visits), greedy)
     if sampler.watch == BK:
         state = np.repeat(np.arange(len(greedy)), np.diff(q.pair_start))
         upper = np.empty(len(visits))
@@ -138,12 +138,10 @@ def _ask_index_reference(sampler, epoch, visits, holding_sum, best, divergence_o
         pair = np.array([g if upper[g] == upper[a:b].max() else a + np.argmax(upper[a:b])
                          for g, a, b in zip(greedy, q.pair_start[:-1], q.pair_start[1:])])
         return pair, np.maximum(1, (FREEZE * visits).astype(np.int64)), pair != greedy, gain
-    pair, quota, divergence = index_choice_reference(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running,
-                                                     rate, visits, gain, bias, greedy, rate_min, rate_max, divergence_of)
+    pair, quota, divergence = index_choice_reference(model, visits, gain, bias, greedy, rate_min, rate_max, divergence_of)
     if sampler.samples == 0:
         return pair, quota, pair != greedy, gain
-    pair, trying = insisted_reference(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits, gain,
-                                      bias, greedy, divergence)
+    pair, trying = insisted_reference(model, visits, gain, bias, greedy, divergence)
     return pair, quota, trying, gain
 
 
@@ -172,8 +170,8 @@ def best_of_samples(sampler, own, visits, holding_sum):
     for _ in range(sampler.samples):
         probability, rate = posterior_sample(own, rows.row_start, counted, seen, held, rows.weight, sampler.shape, sampler.time,
                                              sampler.rate_min, sampler.rate_max)
-        found, _, best = best_policy(rows.pair_start, rows.row_start, rows.next_state, probability, rows.reward, rows.running,
-                                     rate, copies.allowed, start)
+        model = Model(rows.pair_start, rows.row_start, rows.next_state, probability, rows.reward, rows.running, rate)
+        found, _, best = best_policy(model, copies.allowed, start)
         if found > gain:
             gain = found
             for s in range(len(start)):
@@ -183,15 +181,15 @@ def best_of_samples(sampler, own, visits, holding_sum):
 
 @inlined
 def mean_model(sampler, visits, holding_sum):
-    """Return (probability, rate, gain, bias) of the mean model; move `sampler.greedy` to its best policy on the skeleton."""
+    """Return (mean model, gain, bias); move `sampler.greedy` to its best policy on the skeleton."""
     q = sampler.rows
     probability, rate = posterior_mean(q.row_start, sampler.counted, visits, holding_sum, q.weight, sampler.rate_min,
                                        sampler.rate_max)
-    gain, bias, best = best_policy(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate,
-                                   skeleton(q.pair_start, visits), sampler.greedy)
+    model = Model(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate)
+    gain, bias, best = best_policy(model, skeleton(q.pair_start, visits), sampler.greedy)
     for s in range(len(best)):
         sampler.greedy[s] = best[s]
-    return probability, rate, gain, bias
+    return model, gain, bias
 
 
 @inlined
@@ -234,19 +232,17 @@ def plan_samples(sampler, desk, own):
 @inlined
 def plan_imed(sampler, desk, own):
     """The same, with the index of least N K + log N insisting.  (CT-IMED)"""
-    counts, q = desk.counts, sampler.rows
+    counts = desk.counts
     visits, epoch = counts.visits, counts.epoch[0]
     if not counted_successors(sampler, counts):
         return False
-    probability, rate, gain, bias = mean_model(sampler, visits, counts.holding_sum)
+    model, gain, bias = mean_model(sampler, visits, counts.holding_sum)
     desk.info[0] = gain
-    asked, quota, divergence = index_choice(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits,
-                                            gain, bias, sampler.greedy, sampler.rate_min, sampler.rate_max)
+    asked, quota, divergence = index_choice(model, visits, gain, bias, sampler.greedy, sampler.rate_min, sampler.rate_max)
     if sampler.samples == 0:
         decide_alone(desk.plan.pair, desk.plan.left, asked, quota)
     else:
-        asked, trying = insisted(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits, gain,
-                                 bias, sampler.greedy, divergence)
+        asked, trying = insisted(model, visits, gain, bias, sampler.greedy, divergence)
         desk.info[1] = best_of_samples(sampler, own, visits, counts.holding_sum)
         finish(sampler, desk, sampler.depth * np.log(epoch) ** 2, asked, trying)
     set_length(sampler, desk.plan.epochs, epoch)
@@ -256,15 +252,14 @@ def plan_imed(sampler, desk, own):
 @inlined
 def plan_bk(sampler, desk, own):
     """The same, with the index of largest worth within N KL <= log t insisting.  (CT-BK)"""
-    counts, q = desk.counts, sampler.rows
+    counts = desk.counts
     visits, epoch = counts.visits, counts.epoch[0]
     if not counted_successors(sampler, counts):
         return False
-    probability, rate, gain, bias = mean_model(sampler, visits, counts.holding_sum)
+    model, gain, bias = mean_model(sampler, visits, counts.holding_sum)
     desk.info[0] = gain
     well_known = sampler.depth * np.log(epoch) ** 2
-    asked = upper_choice(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits, gain, bias,
-                         sampler.greedy, sampler.rate_min, sampler.rate_max, np.log(epoch),
+    asked = upper_choice(model, visits, gain, bias, sampler.greedy, sampler.rate_min, sampler.rate_max, np.log(epoch),
                          well_known if sampler.samples > 0 else 0.0)
     if sampler.samples == 0:
         quota = np.empty(len(visits), dtype=np.int64)

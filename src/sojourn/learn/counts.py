@@ -15,6 +15,7 @@ from sojourn.model.knowledge import Knowledge
 if TYPE_CHECKING:
     from sojourn.learn.learner import History
 
+NO_SLOTS = np.zeros(0, dtype=np.int64)
 ARRAYS = ("visits", "holding_sum", "reward_sum", "head", "slot_state", "slot_next", "slot_count", "used")
 
 
@@ -110,9 +111,7 @@ class Counts:
         pairs, after = pairs_of(history, knowledge), np.asarray(history.next_state, dtype=np.int64)
         tau = np.asarray(history.holding_time, dtype=np.float64)
         self.reserve(min(len(pairs), self.visits.size * knowledge.n_states))
-        count_rows(pairs, tau, after, np.asarray(history.reward, dtype=np.float64), self.scale, self.visits, self.holding_sum,
-                   self.reward_sum, self.head, self.slot_state, self.slot_next, self.slot_count, self.used)
-        self.epoch += len(pairs)
+        count_rows(self.arrays(NO_SLOTS), pairs, tau, after, np.asarray(history.reward, dtype=np.float64))
 
     @property
     def truncated_mean(self) -> np.ndarray:

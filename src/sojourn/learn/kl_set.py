@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.kernels.kl_optimism import kl_optimism, kl_sets
+from sojourn.kernels.kl_optimism import KLProblem, kl_optimism, kl_sets
 from sojourn.learn.counts import Counts
 from sojourn.learn.optimism import Improved
 from sojourn.learn.posterior import Posterior
@@ -62,13 +62,12 @@ class KLIteration:
     remedy = "Are all states able to reach each other?"
 
     def __init__(self, known: KLSet):
-        self.known = known
-        self.empirical = known.count / np.repeat(np.maximum(1, known.visits), np.diff(known.rows.row_start))
+        rows = known.rows
+        empirical = known.count / np.repeat(np.maximum(1, known.visits), np.diff(rows.row_start))
+        self.problem = KLProblem(rows.pair_start, rows.row_start, rows.next_state, empirical, known.row_radius, known.rate_low,
+                                 known.rate_high, rows.reward, rows.running, rows.rate_max)
 
     def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
         """Take at most `most` steps on u, in place."""
-        known, rows = self.known, self.known.rows
-        pair, rate, low, high, steps, converged = kl_optimism(
-            u, tolerance, most, rows.pair_start, rows.row_start, rows.next_state, self.empirical, known.row_radius, known.rate_low,
-            known.rate_high, rows.reward, rows.running, rows.rate_max)
+        pair, rate, low, high, steps, converged = kl_optimism(u, tolerance, most, self.problem)
         return Improved(pair, rate, int(steps), float(low), float(high), bool(converged))

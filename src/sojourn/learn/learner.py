@@ -23,7 +23,7 @@ import numpy as np
 from sojourn.errors import ParameterError, ReportError
 from sojourn.kernels.driver import planner
 from sojourn.kernels.ledger import LEFT, NO_LIMIT, Desk, empty_plan
-from sojourn.learn.counts import Counts, pairs_of
+from sojourn.learn.counts import NO_SLOTS, Counts, pairs_of
 from sojourn.learn.saving import given_parameters, header, refuse_others
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
@@ -112,7 +112,7 @@ class Learner:
         if kernel is None:
             raise ParameterError(f"{type(self).__name__} has neither plan() nor act(state); a learner needs one of them.")
         known = self.knowledge
-        desk = Desk(self.counts.arrays(np.zeros(0, dtype=np.int64)), empty_plan(known.n_states, known.n_pairs),
+        desk = Desk(self.counts.arrays(NO_SLOTS), empty_plan(known.n_states, known.n_pairs),
                     np.zeros(len(self.info_names)))
         if not planner(kernel)(self.planner_state(), desk, self.rng):
             self.explain()

@@ -94,7 +94,7 @@ class PrintedIteration:
         top = float(knowledge.rate_max)
         longest = int((plausible.row_start[1:] - plausible.row_start[:-1]).max())
         full = not plausible.supports_known and longest == knowledge.n_states
-        self.problem = (  # in uniformised units; rows are copies, since sweeps reorder them
+        self.problem = optimism.Extended(  # rows are copies, since sweeps reorder them
             knowledge.pair_start, plausible.row_start, plausible.next_state.copy(), plausible.probability.copy(), plausible.reach,
             plausible.rate_low / top, plausible.rate_high / top, plausible.reward, knowledge.running / reward_scale / top,
             plausible.supports_known, full)
@@ -104,7 +104,7 @@ class PrintedIteration:
     def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
         """Take at most `most` steps on u, in place."""
         at_once = max(1, CHUNK_ENTRIES // self.entries)
-        return self.improved(optimism.extended_value_iteration(u, tolerance, min(at_once, most), self.damping, *self.problem))
+        return self.improved(optimism.extended_value_iteration(u, tolerance, min(at_once, most), self.damping, self.problem))
 
     def improved(self, found: tuple[Any, ...]) -> Improved:
         """Return what a kernel found, with the rates of the optimistic model."""
@@ -141,7 +141,7 @@ class FastIteration(PrintedIteration):
             return super().improve(u, tolerance, most)
         at_once = max(1, CHUNK_ENTRIES // (self.entries + 10 * PASSES * len(u)))
         found = self.improved(fast_optimism.fast_extended_value_iteration(
-            u, self.time, tolerance, min(at_once, most, FAST_STEPS - self.done), PASSES, *self.problem))
+            u, self.time, tolerance, min(at_once, most, FAST_STEPS - self.done), PASSES, self.problem))
         self.done += found.steps
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.errors import ParameterError
-from sojourn.kernels.planning import best_policy
+from sojourn.kernels.planning import Model, best_policy
 from sojourn.kernels.posterior import posterior_mean, successor_counts
 from sojourn.learn.counts import Counts
 from sojourn.learn.parameters import positive
@@ -57,9 +57,8 @@ class Posterior:
 
     def best(self, probability: np.ndarray, rate: np.ndarray, start: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return (gain, bias, pair per state) of the best policy of a model over these rows, searched from `start`."""
-        found: tuple[float, np.ndarray, np.ndarray] = best_policy(
-            self.pair_start, self.row_start, self.next_state, probability, self.reward, self.running, rate,
-            np.ones(len(rate), dtype=np.bool_), start)
+        model = Model(self.pair_start, self.row_start, self.next_state, probability, self.reward, self.running, rate)
+        found: tuple[float, np.ndarray, np.ndarray] = best_policy(model, np.ones(len(rate), dtype=np.bool_), start)
         return found
 
 
