@@ -89,8 +89,10 @@ def _deterministic(array: np.ndarray, knowledge: Knowledge) -> np.ndarray:
     wrong = wrong if wrong.size else np.flatnonzero(pair < 0)
     if wrong.size:
         s = int(wrong[0])
+        first, last = knowledge.pair_start[s], knowledge.pair_start[s + 1]
+        allowed = ", ".join(f"{a} ({knowledge.actions[a]})" for a in knowledge.pair_action[first:last][:20])
         raise ParameterError(f"the plan's policy chooses action {array[s]} in state {knowledge.states[s]!r}, "
-                             "which is not admissible there.")
+                             f"which is not admissible there; choose of: {allowed}.")
     return pair.astype(np.int64)
 
 
