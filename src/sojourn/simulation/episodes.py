@@ -112,7 +112,11 @@ class EpisodeLog:
         if self.total > KEPT:
             return
         self.rows.append((epoch + 1, state, self._number(plan.policy)))
-        self._note({name: [value] for name, value in said.items()}, 1)
+        if said.keys() == self.info.keys():  # the usual case
+            for name, value in said.items():
+                self.info[name].append(value)
+        else:
+            self._note({name: [value] for name, value in said.items()}, 1)
         self.start_visits = visits.copy()
 
     def begin_many(self, begun: PlansBegun, plans: int, policies: np.ndarray, names: tuple[str, ...], epoch: int) -> None:
