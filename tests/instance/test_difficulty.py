@@ -222,10 +222,15 @@ def test_warnings_do_not_contradict_each_other_when_nothing_can_be_learned():
     assert "g is infinite" in text and "not available" not in text and "C(M) = 0" not in text
 
 
-def test_a_diameter_beyond_double_precision_says_that_it_is_not_proved():
-    found = sojourn.difficulty(sojourn.make("customer-selection", servers=30, classes=3))
-    assert found.diameter > 1e13 and found.diameter_bounds[1] == np.inf
-    assert any("double precision" in w for w in found.warnings)
+def test_a_diameter_beyond_floats_says_that_its_upper_end_is_open():
+    up = np.full((400, 1), 0.1)
+    walk = np.zeros((400, 1, 400))
+    for s in range(400):
+        walk[s, 0, min(s + 1, 399)] += up[s, 0]
+        walk[s, 0, max(s - 1, 0)] += 1 - up[s, 0]
+    found = sojourn.difficulty(CTMDP.from_arrays(walk, np.ones((400, 1))), (1, 1))
+    assert 1e240 < found.diameter < np.inf and found.diameter_bounds[1] == np.inf and not found.diameter.exact
+    assert any("beyond" in w for w in found.warnings)
 
 
 @pytest.mark.parametrize("what", [sojourn.difficulty, sojourn.gain_gap, sojourn.gaps, sojourn.diameter])

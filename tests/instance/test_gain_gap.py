@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from sojourn.errors import AssumptionError
+from sojourn.instance import deviations as module
 from sojourn.instance import first_passage
-from sojourn.instance import gain_gap as module
-from sojourn.instance.first_passage import AllTargets, Passage
+from sojourn.instance.all_targets import AllTargets
+from sojourn.instance.first_passage import Passage
 from sojourn.instance.gain_gap import gain_gap, gap_of
 from sojourn.instance.gaps import gaps, optimum
 from sojourn.instance.sparse_targets import SparseTargets
@@ -113,23 +114,25 @@ def crawl(n, seed=0):
 
 def test_large_models_get_the_same_gap_whether_they_mix_fast_or_slowly(random_model, monkeypatch):
     fast, slow = random_model(np.random.default_rng(5), 130, 3, 6), crawl(120)
-    for model in (fast, slow):
+    for model, cheap in ((fast, 0), (slow, module.CHEAP), (slow, 0)):
         exact = gain_gap(model)
         with monkeypatch.context() as patch:
             patch.setattr(module, "DENSE_STATES", 100)
-            if model is slow:  # as if no number of Bellman steps sufficed
-                patch.setattr(module, "_lower_ratios", lambda d: np.full(len(d.pairs), np.nan))
+            patch.setattr(module, "CHEAP", cheap)
             found = gain_gap(model)
-        assert found.exact and found.pair == exact.pair
+        proved = model is fast or cheap > 0  # else: attained, with an open lower end, and said so
+        assert exact.exact and found.exact == proved and found.pair == exact.pair
         assert found.value == pytest.approx(exact.value, rel=1e-9)
         assert found.per_decision == pytest.approx(exact.per_decision, rel=1e-9)
         np.testing.assert_array_equal(found.policy, exact.policy)
+        assert found.bounds[0] <= exact.bounds[1] and exact.bounds[0] <= found.bounds[1]
+        assert found.bounds[0] > 0 or not proved
 
 
 def test_one_sparse_factorization_gives_every_way_back_and_every_hitting_time(random_model):
     for model in (random_model(np.random.default_rng(5), 40, 3, 4), crawl(50)):
         first, cost = model.pair_start[:-1], 1 / model.rate
-        dense, sparse = AllTargets(model.matrix[first]).hits(cost[first]), SparseTargets(model.matrix[first])
+        dense, sparse = AllTargets(model.matrix[first], cost[first]).hits[0], SparseTargets(model.matrix[first])
         some = np.array([3, 0, 17])
         np.testing.assert_allclose(sparse.hits(cost[first], some), dense[:, some], rtol=1e-9)
         back = cost + (model.matrix @ dense)[np.arange(model.n_pairs), model.pair_state]
@@ -144,8 +147,10 @@ def test_a_large_slow_model_with_ties_gives_an_attained_gap_and_says_so(monkeypa
     dense = model.dense()
     twin = CTMDP.from_arrays(*(np.repeat(dense[k], 2, axis=1) for k in ("transition", "rate", "reward")), normalize_rows=True)
     monkeypatch.setattr(module, "DENSE_STATES", 100)
+    assert gain_gap(twin).exact and gain_gap(twin).value == pytest.approx(gain_gap(model).value, rel=1e-9)
+    monkeypatch.setattr(module, "CHEAP", 0)
     found = gain_gap(twin)
-    assert not found.exact and found.value == pytest.approx(gain_gap(model).value, rel=1e-9)
+    assert not found.exact and found.bounds[0] == 0 and found.value == pytest.approx(gain_gap(model).value, rel=1e-9)
 
 
 def test_a_target_reached_after_very_many_jumps_is_solved_without_a_factorization(random_model, monkeypatch):

@@ -9,7 +9,7 @@ from sojourn.errors import ModelError, ParameterError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.certificate import gain_bounds
 from sojourn.solving.double_double import add, generator_values, multiply, two_product, two_sum
-from sojourn.solving.refine import refined
+from sojourn.solving.refine import bounds_of, optimal_refined
 from sojourn.solving.solve import solve
 
 GOLDEN = ["two_state", "three_state", "boundary_cases", "ties", "miller_n3_m3", "machine_maintenance"]
@@ -88,6 +88,8 @@ def test_double_double_steps_are_within_their_stated_error():
 def test_the_refined_interval_contains_the_rational_truth(golden, golden_model, name):
     model, exact = golden_model(name), golden(name)["constants"]
     pairs = model.policy_pairs([actions[-1] for actions in exact["O"]])
-    gain, bias, (lo, hi), _, _ = refined(model, pairs, 1e-10)
+    found, excess, error = optimal_refined(model, pairs, 1e-12)
+    gain, (lo, hi) = float(found.gain[0]), bounds_of(model, found, excess, error)
+    bias = found.bias[0] - found.bias[0][0]
     assert gain == pytest.approx(exact["rho"], abs=1e-14) and np.abs(bias - exact["h"]).max() < 1e-14
     assert Fraction(lo) <= Fraction(exact["rho_exact"]) <= Fraction(hi) and hi - lo < 1e-12

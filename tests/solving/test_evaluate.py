@@ -101,6 +101,9 @@ def test_a_chain_that_hardly_leaves_its_halves_keeps_its_digits():
     assert solve(halves(1e-12)).gain == pytest.approx(5 / 3, abs=1e-11)
 
 
-def test_a_chain_whose_halves_look_cut_off_is_refused_with_the_probability():
-    with pytest.raises(ModelError, match="least probability is 1e-30"):
-        evaluate(halves(1e-30), [0] * 4)
+@pytest.mark.parametrize("crossing", [1e-14, 1e-30, 1e-200, 1e-300])
+def test_a_chain_whose_halves_look_cut_off_is_evaluated_all_the_same(crossing):
+    value = evaluate(halves(crossing), [0] * 4)
+    assert value.gain_bounds[0] <= 5 / 3 <= value.gain_bounds[1] and value.gain_bounds[1] - value.gain_bounds[0] < 1e-12
+    np.testing.assert_allclose(value.stationary, [1 / 3, 1 / 3, 1 / 6, 1 / 6], rtol=value.law_error)
+    assert value.law_error < 1e-12 and np.isfinite(value.bias).all()

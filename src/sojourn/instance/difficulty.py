@@ -14,18 +14,8 @@ from sojourn.instance.diameter import diameter as diameter_of
 from sojourn.instance.gain_gap import GainGap, gap_of
 from sojourn.instance.gaps import TIE, Optimum, optimum
 from sojourn.instance.least_divergence import LeastDivergence, alternative, least_divergence
-from sojourn.instance.lower_bound import horizon, lower_bound_constant, visits_needed
-from sojourn.instance.upper_bound import (
-    bad_steps_bound,
-    doubling_bound,
-    doubling_bound_time,
-    failure_probability,
-    offset_from,
-    regret_bound,
-    settling_epochs,
-    settling_epochs_needed,
-    upper_bound_constant,
-)
+from sojourn.instance.lower_bound import horizon, lower_bound_constant, lower_bound_constant_bounds, visits_needed
+from sojourn.instance.regret_bounds import RegretBounds
 from sojourn.model.checks import Verdict, irreducible
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import rate_bounds_pair
@@ -69,7 +59,7 @@ def difficulty(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Difficulty:
+class Difficulty(RegretBounds):
     """Gaps, least divergences, C(M), g, D and the bounds they give.  Tables are (S, A), NaN where a pair is not admissible."""
 
     model: CTMDP
@@ -141,6 +131,14 @@ class Difficulty:
         """C(M) = Σ φ*/K over critical pairs, reward.   Paper: eq:CM"""
         return lower_bound_constant(self.optimum, self.divergences)
 
+    @cached_property
+    def lower_bound_constant_bounds(self) -> tuple[float, float]:
+        """An interval that holds C(M) for certain; with Bernoulli rewards its upper end is open (infinite)."""
+        self._need_irreducible("the lower bound C(M) needs")
+        value = self.lower_bound_constant
+        low, high = lower_bound_constant_bounds(self.optimum, self.rate_bounds, self.rewards == "bernoulli")
+        return min(low, value), max(high, value)
+
     def alternative(self, state: int | str, action: int | str) -> CTMDP:
         """Return the nearest model in which `action` ties with the best in `state`: its row and rate there are changed."""
         pair = self.model.pair(state, action)
@@ -177,6 +175,16 @@ class Difficulty:
         return self.gain_gaps
 
     @property
+    def gain_gap_bounds(self) -> tuple[float, float]:
+        """An interval that holds g for certain."""
+        return self.gain_gaps.bounds
+
+    @property
+    def gain_gap_per_decision_bounds(self) -> tuple[float, float]:
+        """An interval that holds g_step for certain."""
+        return self.gain_gaps.per_decision_bounds
+
+    @property
     def gain_gap_per_decision(self) -> float:
         """g_step, reward per decision: the least (ρ* - ρ)·(mean holding time) of a suboptimal policy."""
         return self.gain_gaps.per_decision
@@ -206,88 +214,12 @@ class Difficulty:
         """The states (from, to) that attain D(M)."""
         return self.diameters.pair
 
-    # ---- the upper bounds ------------------------------------------------------------------------------------------
-
-    @property
-    def max_choices(self) -> int:
-        """A of the paper's constants: the largest number of actions of a state."""
-        return int(np.diff(self.model.pair_start).max())
-
-    @property
-    def upper_bound_constant(self) -> float:
-        """C as printed.   Paper: eq:upper-C"""
-        return upper_bound_constant(self.model.n_states, self.max_choices, self.diameter, self.rate_bounds)
-
-    @property
-    def upper_bound_constant_consistent(self) -> float:
-        """C with 2 λ_max in place of 1 + λ_max: it does not change with the unit of time."""
-        return upper_bound_constant(self.model.n_states, self.max_choices, self.diameter, self.rate_bounds, consistent=True)
-
-    @cached_property
-    def n_pi(self) -> dict[tuple[int, ...], int] | None:
-        """{policy: n_π} as in the proof of thm:UCRL, for small models; None means not available."""
-        return settling_epochs(self.model, self.gain_gap) if self.irreducible else None
-
-    @cached_property
-    def upper_bound_offset(self) -> float | None:
-        """C' of thm:UCRL as printed, for small models; None means not available."""
-        return offset_from(self.n_pi, self.model, self.rate_bounds, self.max_choices)[1] if self.n_pi else None
-
-    @cached_property
-    def upper_bound_offset_consistent(self) -> float | None:
-        """C' with only what the proof needs of n_π, per decision (g_step); None means not available."""
-        n = settling_epochs_needed(self.model, self.gain_gap_per_decision, self.gain) if self.irreducible else None
-        return offset_from(n, self.model, self.rate_bounds, self.max_choices)[1] if n else None
-
-    def _parts(self, consistent: bool, offset: float | None) -> tuple[float, float, float]:
-        if offset is None:
-            offset = self.upper_bound_offset_consistent if consistent else self.upper_bound_offset
-        if offset is None:
-            raise AssumptionError(
-                f"C' needs n_π of every policy, which is not available for this model ({self.model.n_states} states, "
-                f"{self.model.n_pairs} pairs). Pass offset=0 for the logarithmic term alone."
-            )
-        if consistent:
-            return self.upper_bound_constant_consistent, self.gain_gap_per_decision, offset
-        return self.upper_bound_constant, self.gain_gap, offset
-
-    def upper_bound(self, epochs: float, consistent: bool = False, offset: float | None = None) -> float:
-        """Return the bound on CT-UCRL's regret with delta = 1/N: as printed, or unit-consistent.   Paper: thm:UCRL
-
-        `offset` replaces C' where that is not available (0: the logarithmic term alone).
-        """
-        return regret_bound(*self._parts(consistent, offset), epochs)
-
-    def upper_bound_doubling(
-        self,
-        *,
-        epochs: float | None = None,
-        time: float | None = None,
-        consistent: bool = False,
-        offset: float | None = None,
-    ) -> float:
-        """Return the bound on doubling CT-UCRL's regret after N decisions or at time T.   Paper: thm:UCRL2"""
-        if (epochs is None) == (time is None):
-            raise ParameterError(f"give either epochs= or time= (epochs is {epochs!r}, time is {time!r}).")
-        if epochs is not None:
-            return doubling_bound(*self._parts(consistent, offset), epochs)
-        assert time is not None
-        return doubling_bound_time(*self._parts(consistent, offset), time, self.rate_bounds)
-
-    def bad_steps_bound(self, epochs: float, epsilon: float, delta: float) -> float:
-        """Return the bound on decisions in epsilon-bad episodes, probability 1 - 2 delta.   Paper: eq:LepsN"""
-        return bad_steps_bound(self.upper_bound_constant, self.model.n_states * self.max_choices, epochs, epsilon, delta)
-
-    def failure_probability(self, epoch: float, delta: float) -> float:
-        """Return delta/(15 t^6): the truth is not plausible at epoch t at most that often.   Paper: lem:failCI"""
-        return failure_probability(epoch, delta)
-
     # ---- words -----------------------------------------------------------------------------------------------------
 
     @property
     def warnings(self) -> list[str]:
         """What to keep in mind when using these numbers, as sentences."""
-        from sojourn.instance.words import warnings_of
+        from sojourn.instance.cautions import warnings_of
 
         return warnings_of(self)
 

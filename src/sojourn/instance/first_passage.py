@@ -1,4 +1,4 @@
-"""Expected cost of reaching a state: for one policy and all targets at once, or the best policy for one target.
+"""Choices with positive costs, and the least (or the largest) expected cost of reaching a target by them.
 
 A target t is reached at cost V(t) = 0; elsewhere V(s) = cost + Σ p(j) V(j) with the least (or the largest) right-hand side
 over the choices of s.  All costs are positive.
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ToleranceError
+from sojourn.instance.all_targets import band_order
 from sojourn.kernels.first_passage import passage_excess, passage_shortfall, passage_sweep
 
 EPSILON = float(np.finfo(float).eps)
@@ -28,50 +29,6 @@ def factor(system: Any) -> Any:
     return splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
 
-class AllTargets:
-    """Expected costs of one irreducible chain to all targets, from a single inverse of I - P with one entry raised."""
-
-    def __init__(self, chain: Any):
-        self.chain, n = chain, chain.shape[0]
-        system = np.eye(n) - chain.toarray()
-        reference = 0
-        for _ in range(2):
-            system[reference, reference] += 1.0
-            try:
-                self.inverse = np.linalg.inv(system)  # visits before the chain, at `reference`, decides to stop
-            except np.linalg.LinAlgError:  # states so rare that the numbers do not know of them
-                self.inverse = np.full((n, n), np.nan)
-            system[reference, reference] -= 1.0
-            law = np.maximum(self.inverse[reference], 0.0)
-            self.law = law / law.sum()
-            if self.law[reference] >= 1e-3 * self.law.max():
-                break
-            reference = int(np.argmax(self.law))
-
-    def hits(self, cost: np.ndarray) -> np.ndarray:
-        """Return H[s, t], the expected cost of reaching t from s; NaN in columns whose rounding errors may exceed 1e-9."""
-        total = self.inverse @ cost
-        with np.errstate(all="ignore"):
-            cycle = (self.law @ cost) / self.law
-            own = np.diag(self.inverse)
-            hits = total[:, None] - total[None, :] + cycle[None, :] * (own[None, :] - self.inverse)
-            np.fill_diagonal(hits, np.inf)
-            error = 64 * EPSILON * (np.abs(total).max() + cycle * own)
-            hits[:, ~(error <= 1e-9 * hits.min(axis=0))] = np.nan
-        np.fill_diagonal(hits, 0.0)
-        return hits
-
-    def refined(self, value: np.ndarray, cost: np.ndarray, target: int) -> np.ndarray:
-        """Return one column with its rounding errors taken out, by two steps of iterative refinement."""
-        for _ in range(2):
-            rest = cost + self.chain @ value - value
-            rest[target] = 0.0
-            rest[target] = -(self.law @ rest) / self.law[target]
-            change = self.inverse @ rest
-            value = value + (change - change[target])
-        return value
-
-
 class Passage:
     """Choices (rows of `matrix`, grouped by `state`) with their positive `cost`; the least cost to a target, or the largest."""
 
@@ -82,13 +39,32 @@ class Passage:
         self.length = np.diff(np.append(self.start, len(state)))
         self._dense: bool | None = None if self.n_states > FEW_STATES else True
 
+    # ---- where the jumps are short ---------------------------------------------------------------------------------
+
+    @cached_property
+    def place(self) -> np.ndarray:
+        """The position of each state in an order in which jumps are short, where there is one."""
+        return np.argsort(band_order(self._pattern()))
+
+    @cached_property
+    def band(self) -> int:
+        """The longest jump in that order."""
+        tail = np.repeat(self.state, np.diff(self.matrix.indptr))
+        return int(np.abs(self.place[tail] - self.place[self.matrix.indices]).max(initial=0))
+
+    def _pattern(self) -> Any:
+        from scipy.sparse import csr_matrix
+
+        tail = np.repeat(self.state, np.diff(self.matrix.indptr))
+        return csr_matrix((np.ones(len(tail)), (tail, self.matrix.indices)), shape=(self.n_states, self.n_states))
+
     # ---- one policy ------------------------------------------------------------------------------------------------
 
     def to_target(self, choice: np.ndarray, target: int) -> np.ndarray:
         """Return the expected cost of reaching `target` from each state by the policy `choice`, refined once."""
         cost = self.cost[choice]
         cost[target] = 0.0
-        x = self._iterate(choice, cost, target) if self.n_states > MANY_STATES else None
+        x = self.by_steps(choice, target) if self.n_states > MANY_STATES else None
         if x is None:
             dense = self._use_dense(choice, target)
             x = self._dense_solve(choice, cost, target) if dense else self._sparse_solve(choice, cost, target)
@@ -102,12 +78,12 @@ class Passage:
             )
         return x
 
-    def _iterate(self, choice: np.ndarray, cost: np.ndarray, target: int) -> np.ndarray | None:
-        """Return the solution by scaled Jacobi steps where the chain mixes fast; None where it does not.
+    def by_steps(self, choice: np.ndarray, target: int) -> np.ndarray | None:
+        """Return the costs of a policy by scaled Jacobi steps where the chain mixes fast; None where it does not.
 
         Where rounding hides the residual (a target reached after 1e5 jumps), the last steps are made in extended precision.
         """
-        chain = self.matrix[choice]
+        chain, cost = self.matrix[choice], self.cost[choice]
         others = np.arange(self.n_states) != target
         mean, least = cost[others].mean(), cost[others].min()
         x = np.where(others, mean * self.n_states, 0.0)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from sojourn.instance.proof import REFINED_STATES, Proof, proved_gaps
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.solving.optimality import advantages, noise
 from sojourn.solving.solution import Solution, require_solution_of
 from sojourn.solving.solve import solve
 
+PROVED_AT_ONCE = 200  # states up to which the proof costs next to nothing; above, it is made when asked for or needed
+RESOLVED = 1e-20  # a gap that is zero to this many digits is zero
 TIE = 1e-11  # a gap below TIE times the size of its terms (and above rounding) counts as a tie
 
 
@@ -25,6 +29,29 @@ class Optimum:
     optimal: np.ndarray
     policy: np.ndarray
     gain_bounds: tuple[float, float]
+    solution: Solution
+    size: np.ndarray
+
+    @cached_property
+    def proof(self) -> Proof:
+        """The gaps with their proved errors."""
+        return proved_gaps(self.model, self.solution)
+
+    @cached_property
+    def doubtful(self) -> np.ndarray:
+        """Which pairs count as optimal although their gap is proved positive: it is within the tolerance of ties."""
+        return self.optimal & (self.proof.gap > self.proof.error)
+
+    @cached_property
+    def decided(self) -> bool:
+        """Whether each pair but the policy's own is proved to fall short, or cannot be told from the best at 20 digits.
+
+        Where it is False, floats do not even know which policies are optimal, and nothing that rests on that is proved.
+        """
+        proof = self.proof
+        clear = (proof.gap > proof.error) | ((proof.error <= RESOLVED * self.size) & (proof.gap >= -proof.error))
+        clear[proof.pairs] = True
+        return bool(clear.all())
 
 
 def optimum(model: CTMDP, solution: Solution | None = None, tie_tolerance: float = TIE) -> Optimum:
@@ -36,15 +63,27 @@ def optimum(model: CTMDP, solution: Solution | None = None, tie_tolerance: float
     require_model(model)
     require_solution_of(model, solution)
     found = solution if solution is not None else solve(model)
-    gap = -advantages(model, found.gain, found.bias)
     row = np.repeat(model.pair_state, np.diff(model.row_start))
     moves = np.add.reduceat(
         model.probability * np.abs(found.bias[model.next_state] - found.bias[row]), model.row_start[:-1]
     )
     size = np.abs(model.expected_reward) + np.abs(model.running - found.gain) / model.rate + moves
-    optimal = gap <= tie_tolerance * size + noise(model, found.gain, found.bias)
+    gap, rounding = -advantages(model, found.gain, found.bias), noise(model, found.gain, found.bias)
+    unclear = (gap <= tie_tolerance * size + rounding) & (rounding > 0.1 * tie_tolerance * size)
+    unclear[model.policy_pairs(found.policy)] = False
+    proof = None
+    if model.n_states <= PROVED_AT_ONCE or (unclear.any() and model.n_states <= REFINED_STATES):
+        proof = proved_gaps(model, found)
+        better = proof.error < rounding
+        gap, rounding = np.where(better, proof.gap, gap), np.minimum(rounding, proof.error)
+    optimal = gap <= tie_tolerance * size + rounding
     optimal[model.policy_pairs(found.policy)] = True
-    return Optimum(model, found.gain, found.bias, np.where(optimal, 0.0, gap), optimal, found.policy, found.gain_bounds)
+    best = Optimum(
+        model, found.gain, found.bias, np.where(optimal, 0.0, gap), optimal, found.policy, found.gain_bounds, found, size
+    )
+    if proof is not None:
+        vars(best)["proof"] = proof
+    return best
 
 
 def gaps(model: CTMDP, solution: Solution | None = None) -> np.ndarray:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sojourn.errors import ModelError
+from sojourn.instance.divergence_bounds import least_divergence_bounds
 from sojourn.instance.gaps import Optimum
+from sojourn.instance.proof import REFINED_STATES
 from sojourn.kernels.least_divergence import STRICT, excess, least_divergence_row, least_divergences
 from sojourn.model.ctmdp import CTMDP
 
@@ -31,13 +33,15 @@ def least_divergence(best: Optimum, rate_bounds: tuple[float, float], bernoulli:
     With `bernoulli` the mean of each lump sum is unknown too (a 0/1 reward): K gains the term kl(r, r') and the
     alternative a mean r' (Burnetas and Katehakis 1997, section 7).
     """
-    model = best.model
-    wanted = ~best.optimal
-    value = best.bias[model.next_state]
+    model, wanted = best.model, ~best.optimal
+    own = np.repeat(model.pair_state, np.diff(model.row_start))
+    careful = model.n_states <= REFINED_STATES
+    value = best.proof.steps(model)[0] if careful else best.bias[model.next_state] - best.bias[own]  # h(y) - h(s)
+    gain = best.proof.gain if careful else best.gain
     if model.transition_reward is not None:
         value = value + model.transition_reward
-    here = best.bias[model.pair_state]
     k, rate, row = np.zeros(model.n_pairs), model.rate.copy(), model.probability.copy()
+    here = np.zeros(model.n_pairs)
     least_divergences(
         model.row_start,
         model.probability,
@@ -46,7 +50,7 @@ def least_divergence(best: Optimum, rate_bounds: tuple[float, float], bernoulli:
         model.rate,
         model.reward,
         model.running,
-        best.gain,
+        gain,
         *rate_bounds,
         wanted,
         k,
@@ -58,7 +62,11 @@ def least_divergence(best: Optimum, rate_bounds: tuple[float, float], bernoulli:
         _refuse_unless_bernoulli(model)
         for i in np.flatnonzero(wanted):
             span = slice(model.row_start[i], model.row_start[i + 1])
-            k[i], rate[i], reward[i], row[span] = _unknown_mean(best, int(i), value[span], rate_bounds)
+            k[i], rate[i], reward[i], row[span] = _unknown_mean(best, int(i), value[span], gain, rate_bounds)
+    elif careful:  # small gaps cost digits of K; the proved interval has them
+        low, high = least_divergence_bounds(best, rate_bounds)
+        inside = wanted & np.isfinite(k) & np.isfinite(high)
+        k[inside] = np.clip(k[inside], low[inside], high[inside])
     return LeastDivergence(k, rate, row, reward, wanted & np.isfinite(k))
 
 
@@ -89,21 +97,21 @@ def bernoulli_divergence(mean: float, other: float) -> float:
 
 
 def _unknown_mean(
-    best: Optimum, i: int, value: np.ndarray, bounds: tuple[float, float]
+    best: Optimum, i: int, value: np.ndarray, gain: float, bounds: tuple[float, float]
 ) -> tuple[float, float, float, np.ndarray]:
     """Return (K, rate, mean reward, row) of pair i: the least over r' in [r, 1] of kl(r, r') + K at the known reward r'."""
     from scipy.optimize import minimize_scalar
 
     model = best.model
     p = model.probability[model.row_start[i] : model.row_start[i + 1]]
-    mean, here, drift = float(model.reward[i]), float(best.bias[model.pair_state[i]]), float(model.running[i] - best.gain)
+    mean, here, drift = float(model.reward[i]), 0.0, float(model.running[i] - gain)
     push = max(drift / bounds[0], drift / bounds[1])
     q = np.empty(len(p))
     if 1.0 + value.max() - here + push <= STRICT * (1 + np.abs(value).max() + abs(here) + abs(push)):
         return np.inf, np.nan, np.nan, np.full(len(p), np.nan)
 
     def total(other: float) -> float:
-        k, _ = least_divergence_row(p, value, here, model.rate[i], other, model.running[i], best.gain, *bounds, q)
+        k, _ = least_divergence_row(p, value, here, model.rate[i], other, model.running[i], gain, *bounds, q)
         return bernoulli_divergence(mean, other) + float(k)
 
     enough = min(1.0, mean + best.gap[i])  # from here on the reward alone does it
@@ -113,7 +121,7 @@ def _unknown_mean(
     around = grid[max(at - 1, 0)], grid[min(at + 1, GRID - 1)]
     refined = minimize_scalar(total, bounds=around, method="bounded", options={"xatol": 1e-13 * max(1.0, mean)})
     other = float(refined.x) if refined.fun <= values[at] else float(grid[at])
-    k, rate = least_divergence_row(p, value, here, model.rate[i], other, model.running[i], best.gain, *bounds, q)
+    k, rate = least_divergence_row(p, value, here, model.rate[i], other, model.running[i], gain, *bounds, q)
     return bernoulli_divergence(mean, other) + float(k), float(rate), other, q
 
 

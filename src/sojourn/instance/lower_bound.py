@@ -7,6 +7,8 @@ import math
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.instance.divergence_bounds import least_divergence_bounds
+from sojourn.instance.first_passage import EPSILON
 from sojourn.instance.gaps import Optimum
 from sojourn.instance.least_divergence import LeastDivergence
 from sojourn.model.numbers import real_number
@@ -16,6 +18,26 @@ def lower_bound_constant(best: Optimum, found: LeastDivergence) -> float:
     """Return C(M) = Σ over critical pairs of φ*/K, in reward; 0 if nothing is critical.   Paper: eq:CM"""
     c = found.critical
     return math.fsum(best.gap[c] / found.k[c])
+
+
+def lower_bound_constant_bounds(
+    best: Optimum, rate_bounds: tuple[float, float], bernoulli: bool = False
+) -> tuple[float, float]:
+    """Return an interval that holds C(M) for certain: Σ φ*/K with both ends of each gap and of each K.
+
+    Unknown mean rewards (`bernoulli`) can only make K smaller, so the lower end holds for them too; the upper one is open.
+    """
+    if not best.decided:
+        return 0.0, math.inf
+    low, high = least_divergence_bounds(best, rate_bounds)
+    proof = best.proof
+    least, most = np.maximum(proof.gap - proof.error, 0.0), proof.gap + proof.error
+    lossy = ~best.optimal
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below = least[lossy] / high[lossy]
+        above = most[lossy | best.doubtful] / low[lossy | best.doubtful]
+    total = math.fsum(np.nan_to_num(above, nan=np.inf, posinf=np.inf)) if not bernoulli else math.inf
+    return math.fsum(np.nan_to_num(below)) * (1 - 4 * EPSILON), total * (1 + 4 * EPSILON)
 
 
 def horizon(epochs: float | None = None, time: float | None = None) -> tuple[str, float]:

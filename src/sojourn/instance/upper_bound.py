@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from sojourn.errors import ParameterError
 from sojourn.instance.enumeration import MAX_POLICIES, count_policies, policies
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.numbers import real_number
-from sojourn.solving.chain import Chain, chain_of, gain_and_bias
+from sojourn.solving.chain import chain_of
+from sojourn.solving.value import value_of
 
 WORK = 3e8  # multiplications up to which n_π is worked out
 STEPS = 30_000  # and decisions ahead
@@ -33,9 +35,17 @@ def upper_bound_constant(
     lo, hi = rate_bounds
     pairs = n_states * n_actions
     stop = 2 * hi if consistent else 1 + hi
-    return 3 * (
-        34**2 * (hi * diameter) ** 2 * n_states * pairs + 2 * 73**2 * (hi / lo) ** 2 * pairs + 6 * pairs * (stop / lo) ** 2
+    reach, spread = hi * float(diameter), hi / lo
+    return 3 * (  # products, not powers: beyond floats they are infinite instead of an error
+        34**2 * (reach * reach) * n_states * pairs + 2 * 73**2 * (spread * spread) * pairs + 6 * pairs * (stop / lo) * (stop / lo)
     )
+
+
+def _logarithmic(times: float, constant: float, gap: float, n: float) -> float:
+    """Return times · C log(N)/g; 0 where no policy falls short (g infinite), infinite where g is 0 in floats."""
+    if math.isinf(gap) or n == 1:
+        return 0.0
+    return times * constant * math.log(n) / gap if gap > 0 else math.inf
 
 
 def regret_bound(constant: float, gap: float, offset: float, epochs: float) -> float:
@@ -43,7 +53,7 @@ def regret_bound(constant: float, gap: float, offset: float, epochs: float) -> f
     n = real_number("epochs", epochs)
     if n < 1:
         raise ParameterError(f"epochs is {n:g}; the bound holds for N >= 1 decisions.")
-    return 4 * constant * math.log(n) / gap + offset
+    return _logarithmic(4, constant, gap, n) + offset
 
 
 def doubling_bound(constant: float, gap: float, offset: float, epochs: float) -> float:
@@ -51,7 +61,7 @@ def doubling_bound(constant: float, gap: float, offset: float, epochs: float) ->
     n = real_number("epochs", epochs)
     if n < 2:
         raise ParameterError(f"epochs is {n:g}; the doubling bound needs N >= 2 (it takes log2 log2 N).")
-    return 16 * constant * math.log(n) / gap + (math.log2(math.log2(n)) + 2) * offset
+    return _logarithmic(16, constant, gap, n) + (math.log2(math.log2(n)) + 2) * offset
 
 
 def doubling_bound_time(constant: float, gap: float, offset: float, time: float, rate_bounds: tuple[float, float]) -> float:
@@ -61,7 +71,7 @@ def doubling_bound_time(constant: float, gap: float, offset: float, time: float,
         raise ParameterError(f"time is {horizon:g}; it must be positive.")
     lo, hi = rate_bounds
     n = hi * horizon + 2
-    return 16 * constant * math.log(n) / gap + offset * (2 + math.log2(math.log2(n))) + hi / lo + 1
+    return _logarithmic(16, constant, gap, n) + offset * (2 + math.log2(math.log2(n))) + hi / lo + 1
 
 
 def bad_steps_bound(constant: float, pairs: int, epochs: float, epsilon: float, delta: float) -> float:
@@ -97,7 +107,7 @@ def settling_epochs(model: CTMDP, gap: float) -> dict[tuple[int, ...], int] | No
         return None if every is None else {_key(model, pairs): 1 for pairs in every}
     chains = [chain_of(model, pairs) for pairs in every]
     holding = np.array([chain.holding for chain in chains])
-    bias = np.array([gain_and_bias(chain, np.arange(model.n_states))[1] for chain in chains])
+    bias = np.array([value_of(chain, np.arange(model.n_states)).bias for chain in chains])
     last = np.ceil(2 * np.ptp(bias, axis=1) / (gap * holding.min(axis=1))) + 1
     return _last_failures(model, every, bias, holding, last, lambda n, h, ahead, time: np.abs(h - ahead) > gap / 2 * time)
 
@@ -113,9 +123,8 @@ def settling_epochs_needed(model: CTMDP, gap_per_decision: float, rho: float) ->
     loss = np.array([rho * chain.holding - chain.reward for chain in chains])
     mean, shape = np.zeros(len(every)), np.zeros_like(loss)
     for i, chain in enumerate(chains):
-        mean[i], shape[i], _ = gain_and_bias(
-            Chain(chain.matrix, loss[i], np.ones(model.n_states)), np.arange(model.n_states)
-        )
+        lost = value_of(replace(chain, reward=loss[i], holding=np.ones(model.n_states)), np.arange(model.n_states))
+        mean[i], shape[i] = lost.gain, lost.bias
     half = gap_per_decision / 2
     optimal = mean < half
     last = np.where(optimal, 0, np.ceil(np.ptp(shape, axis=1) / np.maximum(mean - half, half * 1e-9)) + 1)

@@ -1,4 +1,4 @@
-"""A model's difficulty in words: warnings, a table, JSON, HTML."""
+"""A model's difficulty as a table, JSON and HTML; its warnings are in `cautions`."""
 
 from __future__ import annotations
 
@@ -9,141 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import SojournError
+from sojourn.instance.cautions import value_or_none
 
 if TYPE_CHECKING:
     from sojourn.instance.difficulty import Difficulty
 
 HTML_STATES = 300
-
-
-def value_or_none(read: Callable[[], Any]) -> Any:
-    """Return the value, or None where it is refused or not finite."""
-    try:
-        value = read()
-    except SojournError:
-        return None
-    if isinstance(value, tuple):
-        return [v if np.isfinite(v) else None for v in value]
-    return value if not isinstance(value, float) or np.isfinite(value) else None
-
-
-def warnings_of(d: Difficulty) -> list[str]:
-    """Return the sentences that belong beside the numbers."""
-    return [sentence for part in (_rates, _rewards, _structure, _lower, _gap, _diameter, _upper) for sentence in part(d)]
-
-
-def _rates(d: Difficulty) -> list[str]:
-    lo, hi = d.rate_bounds
-    if d.model.holding == "unit":
-        return [
-            "Every holding time is one unit (a discrete-time model), so the rates count as known and K is the "
-            "divergence of the jump."
-        ]
-    if d.bounds_defaulted:
-        return [
-            f"No rate bounds were given, so the range of the model's own rates, [{lo:g}, {hi:g}], is used: K, C(M) "
-            f"and the upper bounds "
-            "depend on it. Pass rate_bounds= (command line: --rate-bounds LO HI) with what the learner really knows."
-        ]
-    return []
-
-
-def _rewards(d: Difficulty) -> list[str]:
-    found = []
-    low, high = float(d.model.reward.min()), float(d.model.reward.max())
-    if d.model.transition_reward is not None:
-        low, high = low + float(d.model.transition_reward.min()), high + float(d.model.transition_reward.max())
-    if low < 0 or high > 1:
-        found.append(
-            f"Lump sums range over [{low:g}, {high:g}]; the upper bounds assume [0, 1] and are no guarantee here. "
-            f"Divide rewards by "
-            "a scale; do not shift them, which would change the problem where holding times differ."
-        )
-    if (d.model.running != 0).any():
-        found.append("The model pays running rewards; the upper bounds are stated for lump sums in [0, 1] only.")
-    if d.rewards == "bernoulli":
-        found.append(
-            "The mean rewards count as unknown (0/1 rewards): K includes the divergence of the reward; the upper bounds do not."
-        )
-    return found
-
-
-def _structure(d: Difficulty) -> list[str]:
-    if d.irreducible:
-        return []
-    try:
-        rest = "g was found by enumerating all policies" if np.isfinite(d.gain_gap) else "no policy falls short, so g is infinite"
-    except SojournError:
-        rest = "g is not available either"
-    return [
-        f"Not every policy is irreducible (assume-transition fails): {d.irreducible.statement} So K, B(M), C(M) and "
-        f"the lower bound are "
-        f"not given; gain, bias, gaps and the diameter remain valid, and {rest}."
-    ]
-
-
-def _lower(d: Difficulty) -> list[str]:
-    if d.optimum.optimal.all():
-        lower = "C(M) = 0 and " if d.irreducible else ""
-        return [f"All policies are optimal: there is nothing to learn, {lower}g is infinite."]
-    if d.irreducible and not d.divergences.critical.any():
-        return [
-            "No pair is critical: no admissible row and rate would make a suboptimal action optimal, so C(M) = 0 "
-            "and the lower bound "
-            "says nothing."
-        ]
-    return []
-
-
-def _gap(d: Difficulty) -> list[str]:
-    try:
-        found = d.gain_gaps
-    except SojournError as error:
-        return [] if not d.irreducible else [f"The gain gap is not available: {error}"]
-    if not found.exact:
-        return [
-            f"With {d.model.n_states} states and slow mixing only the most promising deviations were compared: g = "
-            f"{found.value:.6g} is attained, hence an upper bound of the true gap."
-        ]
-    return []
-
-
-def _diameter(d: Difficulty) -> list[str]:
-    try:
-        found = d.diameters
-    except SojournError as error:
-        return [f"The diameter is not available: {error}"]
-    if np.isinf(found.value):
-        s, t = (d.model.states[i] for i in found.pair)
-        return [f"The diameter is infinite: no policy leads from {s!r} to {t!r}."]
-    if np.isinf(found.bounds[1]):
-        return [
-            f"The diameter {found.value:.6g} is computed, and proved from below ({found.bounds[0]:.6g}); from above double "
-            f"precision proves nothing, because it is so many mean holding times long or the model so large."
-        ]
-    if not found.exact:
-        return [
-            f"With {d.model.n_states} states the diameter is bracketed: {found.value:.6g} is attained, and the proved interval is "
-            f"[{found.bounds[0]:.6g}, {found.bounds[1]:.6g}]."
-        ]
-    return []
-
-
-def _upper(d: Difficulty) -> list[str]:
-    hi, found = d.rate_bounds[1], []
-    if hi > 1:
-        found.append(
-            f"rate_max is {hi:g} > 1: the upper bound as printed (thm:UCRL) is not a guarantee, because it divides "
-            f"by g per unit of "
-            "time where the proof needs a gap per decision. Use the consistent one."
-        )
-    gap, lower = value_or_none(lambda: d.gain_gap), value_or_none(lambda: d.lower_bound_constant)
-    constant = value_or_none(lambda: d.upper_bound_constant)
-    if None not in (gap, lower, constant) and 4 * constant / gap < lower:
-        found.append(
-            f"Here the printed bound even falls below the lower bound: 4C/g = {4 * constant / gap:.6g} < C(M) = {lower:.6g}."
-        )
-    return found
 
 
 def as_dict(d: Difficulty) -> dict[str, Any]:
@@ -159,11 +30,16 @@ def as_dict(d: Difficulty) -> dict[str, Any]:
         "policy": {s: m.actions[a] for s, a in zip(m.states, d.policy)},
         "bias": dict(zip(m.states, d.bias.tolist())),
         "lower_bound_constant": value_or_none(lambda: d.lower_bound_constant),
+        "lower_bound_constant_bounds": value_or_none(lambda: d.lower_bound_constant_bounds),
         "gain_gap": value_or_none(lambda: d.gain_gap),
+        "gain_gap_bounds": value_or_none(lambda: d.gain_gap_bounds),
+        "gain_gap_exact": value_or_none(lambda: d.gain_gaps.exact),
         "gain_gap_per_decision": value_or_none(lambda: d.gain_gap_per_decision),
+        "gain_gap_per_decision_bounds": value_or_none(lambda: d.gain_gap_per_decision_bounds),
         "second_best_policy": None if second is None else {s: m.actions[a] for s, a in zip(m.states, second)},
         "diameter": value_or_none(lambda: d.diameter),
         "diameter_bounds": value_or_none(lambda: d.diameter_bounds),
+        "diameter_exact": value_or_none(lambda: d.diameters.exact),
         "diameter_pair": pair,
         "upper_bound_constant": value_or_none(lambda: d.upper_bound_constant),
         "upper_bound_constant_consistent": value_or_none(lambda: d.upper_bound_constant_consistent),
@@ -208,17 +84,18 @@ def constants(d: Difficulty) -> list[tuple[str, str, str]]:
         (
             "C(M)",
             _show(value_or_none(lambda: d.lower_bound_constant)),
-            "reward per log N that any uniformly fast learner pays (eq:CM)",
+            "reward per log N that any uniformly fast learner pays (eq:CM)" + _within(lambda: d.lower_bound_constant_bounds),
         ),
         (
             "g",
             _infinite(lambda: d.gain_gap),
-            f"reward per unit time to the second-best policy ({', '.join(deviations[:3]) or '-'})",
+            f"reward per unit time to the second-best policy ({', '.join(deviations[:3]) or '-'})"
+            + _within(lambda: d.gain_gap_bounds),
         ),
         (
             "g per decision",
             _infinite(lambda: d.gain_gap_per_decision),
-            "reward per decision, least over suboptimal policies",
+            "reward per decision, least over suboptimal policies" + _within(lambda: d.gain_gap_per_decision_bounds),
         ),
         ("D(M)", _infinite(lambda: d.diameter), _diameter_words(d)),
         (
@@ -242,8 +119,18 @@ def _diameter_words(d: Difficulty) -> str:
     if value_or_none(lambda: d.diameter) is None:
         return "the longest of the shortest expected times between two states"
     s, t = (d.model.states[i] for i in d.diameter_pair)
-    lo, hi = d.diameter_bounds
-    return f"time from {s} to {t} at best" + (f", proved within {hi - lo:.1e}" if np.isfinite(hi - lo) else "")
+    return f"time from {s} to {t} at best" + _within(lambda: d.diameter_bounds)
+
+
+def _within(read: Callable[[], tuple[float, float]]) -> str:
+    """Return how closely a value is proved: the width of its interval, or the interval where that is wide or open."""
+    found = value_or_none(read)
+    if found is None or found[0] is None:
+        return ""
+    low, high = found
+    if high is None:
+        return f", proved to be at least {low:.6g}"
+    return f", proved within {high - low:.1e}" if high <= low * 1.001 else f", proved in [{low:.6g}, {high:.6g}]"
 
 
 def _show(value: float | None) -> str:

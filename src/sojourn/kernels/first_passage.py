@@ -47,28 +47,46 @@ def passage_sweep(row_start, next_state, probability, cost, choice_start, sign, 
                     out[s, t] = max(out[s, t], ahead[t])
 
 
+@inlined
+def steps_ahead(row_start, next_state, probability, value, k, s, first, ahead, apart):
+    """Fill ahead[t] with first + Σ p (V[j, t] - V[s, t]) of choice k of state s and apart[t] with the sum of the absolute terms.
+
+    Differences, so that what a row lacks to one counts as staying and the rounding errors are those of `apart`.
+    """
+    for t in range(value.shape[1]):
+        ahead[t] = first
+        apart[t] = first
+    for i in range(row_start[k], row_start[k + 1]):
+        p, j = probability[i], next_state[i]
+        if j != s:
+            for t in range(value.shape[1]):
+                step = p * (value[j, t] - value[s, t])
+                ahead[t] += step
+                apart[t] += abs(step)
+
+
 @kernel
 def passage_excess(row_start, next_state, probability, cost, choice_start, sign, value, target, unit):
     """Return per column the largest over states of the least over choices of (cost + Σ p V - V(s))/cost, rounded upwards.
 
     With sign -1 it is the largest over choices too.  The state target[t] of column t is left out.  `unit` times the size of
-    the terms bounds the rounding error.
+    the terms bounds the rounding error: a term has at most as many roundings as the row has entries, and four.
     """
     width = value.shape[1]
     worst = np.zeros(width)
-    ahead, least = np.empty(width), np.empty(width)
+    ahead, apart, least = np.empty(width), np.empty(width), np.empty(width)
     for s in range(len(choice_start) - 1):
         for t in range(width):
             least[t] = sign * np.inf
         for k in range(choice_start[s], choice_start[s + 1]):
-            look_ahead(row_start, next_state, probability, value, k, 0.0, ahead)
+            steps_ahead(row_start, next_state, probability, value, k, s, cost[k], ahead, apart)
             bound = unit * (row_start[k + 1] - row_start[k] + 3)
             for t in range(width):
-                slack = ((cost[k] + ahead[t] - value[s, t]) + bound * (cost[k] + ahead[t] + value[s, t])) / cost[k]
+                slack = (ahead[t] + bound * apart[t]) / cost[k]
                 least[t] = min(least[t], slack) if sign > 0 else max(least[t], slack)
         for t in range(width):
-            if target[t] != s:
-                worst[t] = max(worst[t], least[t])
+            if target[t] != s and not least[t] <= worst[t]:
+                worst[t] = least[t] if least[t] > worst[t] else np.inf
     return worst
 
 
@@ -77,13 +95,14 @@ def passage_shortfall(row_start, next_state, probability, cost, choice_start, va
     """Return per column the largest over all choices of (V(s) - Σ p V - cost)/cost, rounded upwards; the target is left out."""
     width = value.shape[1]
     worst = np.zeros(width)
-    ahead = np.empty(width)
+    ahead, apart = np.empty(width), np.empty(width)
     for s in range(len(choice_start) - 1):
         for k in range(choice_start[s], choice_start[s + 1]):
-            look_ahead(row_start, next_state, probability, value, k, 0.0, ahead)
+            steps_ahead(row_start, next_state, probability, value, k, s, cost[k], ahead, apart)
             bound = unit * (row_start[k + 1] - row_start[k] + 3)
             for t in range(width):
                 if target[t] != s:
-                    slack = ((value[s, t] - ahead[t] - cost[k]) + bound * (cost[k] + ahead[t] + value[s, t])) / cost[k]
-                    worst[t] = max(worst[t], slack)
+                    slack = (bound * apart[t] - ahead[t]) / cost[k]
+                    if not slack <= worst[t]:
+                        worst[t] = slack if slack > worst[t] else np.inf
     return worst

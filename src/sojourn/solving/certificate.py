@@ -12,8 +12,10 @@ import numpy as np
 from sojourn.errors import ModelError, ParameterError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.numbers import real_array, real_number
-from sojourn.solving.chain import differences
+from sojourn.solving.chain import differences, reward_size
 from sojourn.solving.optimality import EPSILON
+
+TINY = 5e-324  # what one product may lose to underflow
 
 
 def gain_bounds(model: CTMDP, u: np.ndarray, rate: float | None = None) -> tuple[float, float]:
@@ -28,27 +30,33 @@ def gain_bounds(model: CTMDP, u: np.ndarray, rate: float | None = None) -> tuple
     if not np.isfinite(u).all():
         s = int(np.flatnonzero(~np.isfinite(u))[0])
         raise ModelError(f"u[{s}] is {u[s]}; every value must be finite. Correct the entry.")
-    value, error = generator_step(model, u)
-    start = model.pair_start[:-1]
-    low = np.maximum.reduceat(value - error, start).min()
-    high = np.maximum.reduceat(value + error, start).max()
+    with np.errstate(over="ignore", invalid="ignore"):
+        value, error = generator_step(model, u)
+        start = model.pair_start[:-1]
+        low = np.maximum.reduceat(value - error, start).min()
+        high = np.maximum.reduceat(value + error, start).max()
+    if np.isnan(low) or np.isnan(high):  # products beyond floats: nothing is proved
+        return -np.inf, np.inf
     return float(np.nextafter(low, -np.inf)), float(np.nextafter(high, np.inf))
 
 
 def generator_step(model: CTMDP, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return λ r + c + λ Σ_j p(j) (u(j) - u(s)) per pair and a bound on its rounding error, that of the data included.
+    """Return λ r + c + λ Σ_j p(j) (u(j) - u(s)) per pair and a bound on its error.
 
-    With d successors at most d + 8 roundings, each relative to the sum of the absolute terms.
+    The rounding of the data and underflow are counted: with d successors at most d + 8 roundings, each relative to the sum of the
+    absolute terms.
     """
     own = model.pair_state
-    value = model.expected_reward * model.rate + model.running + model.rate * differences(model.matrix, u, own)
+    moves = model.rate * differences(model.matrix, u, own)
+    value = model.expected_reward * model.rate + model.running + moves
     lengths = np.diff(model.row_start)
     apart = np.add.reduceat(model.probability * np.abs(u[model.next_state] - np.repeat(u[own], lengths)), model.row_start[:-1])
-    size = _reward_size(model) * model.rate + np.abs(model.running) + model.rate * apart
-    return value, (lengths + 8) * EPSILON * size
+    size = reward_size(model) * model.rate + np.abs(model.running) + model.rate * apart
+    lost = TINY * (1 + model.rate) + row_defect(model) * np.abs(value - model.running)
+    return value, (lengths + 8) * (EPSILON * size + lost)
 
 
-def _reward_size(model: CTMDP) -> np.ndarray:
-    if model.transition_reward is None:
-        return np.abs(model.reward)
-    return np.abs(model.reward) + np.add.reduceat(model.probability * np.abs(model.transition_reward), model.row_start[:-1])
+def row_defect(model: CTMDP) -> np.ndarray:
+    """Return how far each row is from summing to one, beyond rounding: whether the rest stays or is shared out is left open."""
+    off = np.abs(np.add.reduceat(model.probability, model.row_start[:-1]) - 1.0)
+    return np.where(off > np.diff(model.row_start) * EPSILON, off, 0.0)

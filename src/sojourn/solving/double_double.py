@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
+from sojourn.solving.certificate import TINY, row_defect
 
 Pair = tuple[np.ndarray, np.ndarray]
 UNIT = 2.0**-98  # relative error of one operation below, generously
@@ -50,9 +51,14 @@ def generator_values(model: CTMDP, u: Pair) -> tuple[Pair, np.ndarray]:
 
     The stored numbers are taken as exact; a row that does not sum to one exactly stays where it is with the rest.
     """
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        return _generator_values(model, u)
+
+
+def _generator_values(model: CTMDP, u: Pair) -> tuple[Pair, np.ndarray]:
     zero = np.zeros(model.n_pairs)
     total: Pair = (model.reward.copy(), zero.copy())
-    size = np.abs(model.reward)
+    size, lost = np.abs(model.reward), zero.copy()  # `lost`: absolute, where differences of large biases cancel
     lengths = np.diff(model.row_start)
     paid = model.transition_reward
     for i in range(int(lengths.max())):
@@ -60,11 +66,15 @@ def generator_values(model: CTMDP, u: Pair) -> tuple[Pair, np.ndarray]:
         jump = model.row_start[k] + i
         j, s = model.next_state[jump], model.pair_state[k]
         step = add((u[0][j], u[1][j]), (-u[0][s], -u[1][s]))
+        around = np.abs(u[0][j]) + np.abs(u[0][s])
         if paid is not None:
             step = add(step, (paid[jump], np.zeros(len(k))))
+            around = around + np.abs(paid[jump])
         term = multiply(step, model.probability[jump])
         new = add((total[0][k], total[1][k]), term)
         total[0][k], total[1][k] = new
-        size[k] += np.abs(term[0]) + model.probability[jump] * UNIT * (np.abs(u[0][j]) + np.abs(u[0][s]))
+        size[k] += np.abs(term[0])
+        lost[k] += model.probability[jump] * UNIT * around + TINY
     value = add(multiply(total, model.rate), (model.running, zero))
-    return value, (lengths + 8) * UNIT * (size * model.rate + np.abs(model.running))
+    error = (lengths + 8) * UNIT * (size * model.rate + np.abs(model.running)) + 2 * model.rate * lost + (lengths + 8) * TINY
+    return value, error + row_defect(model) * np.abs(value[0] - model.running)

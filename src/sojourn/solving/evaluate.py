@@ -1,4 +1,4 @@
-"""The long-run value of one policy: gain, bias, how often and how long each state is visited."""
+"""The long-run value of one policy: gain, bias, how often and how long each state is visited, each with its error."""
 
 from __future__ import annotations
 
@@ -11,17 +11,32 @@ import numpy as np
 from sojourn.errors import AssumptionError, ModelError
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_array
-from sojourn.solving.chain import Chain, chain_of, gain_and_bias, mixed_chain, require_scale
+from sojourn.solving.chain import Chain, chain_of, mixed_chain, require_scale
+from sojourn.solving.elimination import UNPROVED, TooLarge, is_narrow
+from sojourn.solving.operator import operator_bounds
+from sojourn.solving.value import PolicyValue, value_of
+
+NARROW = 1e-10  # relative width of the gain's interval that is not worth improving
+SMALL = 3000  # states up to which an elimination is never dear
+QUICK = 400  # sweeps that are tried before the elimination of a larger chain
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Gain (reward per unit time), bias (reward, 0 in state 0), embedded stationary law, share of time in each state."""
+    """Gain (reward per unit time), bias (reward, 0 in state 0), embedded stationary law, share of time in each state.
+
+    The gain lies in `gain_bounds` for certain; `bias_error` bounds the error of each bias, `law_error` the relative error of each
+    entry of `stationary` and `occupancy` (entries below 1e-300 may be given as 0).  Infinite means that nothing is proved; a bias
+    beyond the range of floats is given as the largest float.
+    """
 
     gain: float
     bias: np.ndarray
     stationary: np.ndarray
     occupancy: np.ndarray
+    gain_bounds: tuple[float, float]
+    bias_error: np.ndarray
+    law_error: float
 
 
 def evaluate(model: CTMDP, policy: Sequence[int | str] | Mapping[str, str] | np.ndarray) -> Evaluation:
@@ -34,23 +49,57 @@ def evaluate(model: CTMDP, policy: Sequence[int | str] | Mapping[str, str] | np.
     >>> round(evaluate(model, [0, 0]).gain, 12)
     2.0
     """
-    chain = policy_chain(model, policy)
+    require_model(model)
+    require_scale(model)
+    pairs, chain = policy_chain(model, policy)
     classes = chain.classes()
     if len(classes) > 1:
         raise AssumptionError(_several_classes(model, chain, classes))
-    gain, bias, law = gain_and_bias(chain, classes[0])
-    time = law * chain.holding
-    return Evaluation(gain, bias, law, time / time.sum())
+    value = _value(chain, classes[0])
+    low, high = value.bounds
+    if high - low > NARROW * abs(value.gain):
+        low, high = met((low, high), operator_bounds(chain, value.bias))
+    if high - low > NARROW * abs(value.gain) and pairs is not None and value.factors is not None:
+        from sojourn.solving.refine import evaluated_bounds
+
+        low, high = met((low, high), evaluated_bounds(model, pairs))
+    time = value.law * chain.holding
+    gain = float(min(max(value.gain, low), high))
+    error = value.bias_error + value.bias_error[0]
+    law_error = value.law_error if value.law_error < 1 else np.inf
+    error = np.where(error < UNPROVED * 1e-50, error, np.inf)
+    return Evaluation(gain, value.bias - value.bias[0], value.law, time / time.sum(), (low, high), error, law_error)
 
 
-def policy_chain(model: CTMDP, policy: Any) -> Chain:
-    """Return the embedded chain of a policy given in any of its forms."""
-    require_model(model)
-    require_scale(model)
+def _value(chain: Chain, recurrent: np.ndarray) -> PolicyValue:
+    """Return the value by elimination; large chains by sweeps if a few of these settle it, or if the elimination is too large."""
+    if chain.n_states <= SMALL or is_narrow(chain.matrix):
+        return value_of(chain, recurrent)
+    from sojourn.solving.sweeps import swept_value
+
+    found = swept_value(chain, QUICK)
+    if found is not None:
+        return found
+    try:
+        return value_of(chain, recurrent)
+    except TooLarge:
+        found = swept_value(chain)
+        assert found is not None
+        return found
+
+
+def met(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """Return what two proved intervals prove together; an end that is no number proves nothing."""
+    return float(np.fmax(one[0], other[0])), float(np.fmin(one[1], other[1]))
+
+
+def policy_chain(model: CTMDP, policy: Any) -> tuple[np.ndarray | None, Chain]:
+    """Return (pair per state, None if randomized; embedded chain) of a policy given in any of its forms."""
     rows = isinstance(policy, (list, tuple)) and len(policy) > 0 and isinstance(policy[0], (list, tuple, np.ndarray))
     if rows or getattr(policy, "ndim", 0) > 1:
-        return mixed_chain(model, policy_weights(model, policy))
-    return chain_of(model, model.policy_pairs(policy))
+        return None, mixed_chain(model, policy_weights(model, policy))
+    pairs = model.policy_pairs(policy)
+    return pairs, chain_of(model, pairs)
 
 
 def policy_weights(model: CTMDP, table: Any) -> np.ndarray:
@@ -72,8 +121,7 @@ def policy_weights(model: CTMDP, table: Any) -> np.ndarray:
 def _several_classes(model: CTMDP, chain: Chain, classes: list[np.ndarray]) -> str:
     parts = []
     for states in classes[:3]:
-        part = chain.restricted(states)
-        gain = gain_and_bias(part, np.arange(len(states)))[0]
+        gain = value_of(chain.restricted(states), np.arange(len(states))).gain
         names = ", ".join(model.states[s] for s in states[:5]) + (", ..." if len(states) > 5 else "")
         parts.append(f"{{{names}}} with gain {gain:.9g}")
     more = f" and {len(classes) - 3} more" if len(classes) > 3 else ""

@@ -26,7 +26,8 @@ def best_pairs(model: CTMDP, values: np.ndarray, slack: np.ndarray | float = 0.0
     top = np.maximum.reduceat(values, model.pair_start[:-1])
     good = values >= top[model.pair_state] - slack
     pair = np.where(good, np.arange(model.n_pairs), model.n_pairs)
-    return np.minimum.reduceat(pair, model.pair_start[:-1])
+    first = np.minimum.reduceat(pair, model.pair_start[:-1])
+    return np.where(first < model.n_pairs, first, model.pair_start[:-1])  # values that are no numbers: the first pair
 
 
 def improved(model: CTMDP, pairs: np.ndarray, gain: float, bias: np.ndarray) -> np.ndarray:

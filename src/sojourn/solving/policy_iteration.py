@@ -1,4 +1,4 @@
-"""Policy iteration: evaluate by sparse LU, improve, until nothing improves.
+"""Policy iteration: evaluate by elimination, improve, until nothing improves.
 
 A policy on the way may have several recurrent classes, even where the model communicates.  Then at least one of them
 earns strictly more than the policy before it, so the best class is kept and every other state is led there: the gain
@@ -10,15 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.solving.chain import gain_and_bias
 from sojourn.solving.optimality import improved
 from sojourn.solving.structure import one_class
+from sojourn.solving.value import PolicyValue, value_of
 
 
-def improve_until_optimal(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, float, np.ndarray, int]:
-    """Return (optimal pair per state, gain, bias with 0 in state 0, evaluations), starting from `pairs`."""
+def improve_until_optimal(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, PolicyValue, int]:
+    """Return (optimal pair per state, its value, evaluations), starting from `pairs`."""
     seen: set[int] = set()
-    answer: tuple[np.ndarray, float, np.ndarray, int] | None = None
+    answer: tuple[np.ndarray, PolicyValue, int] | None = None
     often = -1
     while True:
         pairs, chain, recurrent = one_class(model, pairs)
@@ -26,7 +26,8 @@ def improve_until_optimal(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, 
         if answer is not None and key in seen:  # nothing improves, or only rounding errors do
             return answer
         seen.add(key)
-        gain, bias, law = gain_and_bias(chain, recurrent, often)
-        often = int(np.argmax(law))
-        answer = pairs, gain, bias, len(seen)
-        pairs = improved(model, pairs, gain, bias)
+        value = value_of(chain, recurrent, often)
+        often = int(np.argmax(value.law))
+        answer = pairs, value, len(seen)
+        with np.errstate(over="ignore", invalid="ignore"):  # where the bias is beyond floats nothing is seen to be better
+            pairs = improved(model, pairs, value.gain, value.bias)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
 
@@ -13,23 +12,27 @@ from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_number
 from sojourn.solving.certificate import gain_bounds
 from sojourn.solving.chain import require_scale
-from sojourn.solving.optimality import advantages, noise, tied_pairs
+from sojourn.solving.elimination import TooLarge, is_narrow
+from sojourn.solving.evaluate import met
+from sojourn.solving.optimality import advantages, best_pairs, noise, tied_pairs
 from sojourn.solving.policy_iteration import improve_until_optimal
-from sojourn.solving.refine import refined
+from sojourn.solving.refine import bounds_of, optimal_refined
 from sojourn.solving.solution import Solution
 from sojourn.solving.structure import first_policy
+from sojourn.solving.value import LARGEST, PolicyValue
 
 METHODS = ("policy-iteration", "value-iteration", "linear-programming")
-DIRECT = 1000  # states up to which sparse LU is used without asking
-Answer = tuple[np.ndarray, float, np.ndarray, int, bool]  # pair per state, gain, bias, iterations, whether (gain, bias) is exact
+DIRECT = 1000  # states up to which policy iteration goes first without asking
+Answer = tuple[np.ndarray, float, np.ndarray, int, PolicyValue | None]  # pair per state, gain, bias, iterations, value if evaluated
 
 
 def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Solution:
     """Return the optimal gain (reward per unit time), bias (0 in state 0), policy and the bounds that prove the gain.
 
-    `method`: `policy-iteration`, `value-iteration`, `linear-programming`, or `auto` (policy iteration for small models; where its
-    proof is too wide, and for large models, value iteration).  `tolerance` is the width of the proved interval relative to
-    max(1, |gain|); a wider one raises ToleranceError, which holds the answer in `.best`.
+    `method`: `policy-iteration`, `value-iteration`, `linear-programming`, or `auto`, which chooses by size and by how sparse the
+    policy's equations stay, and tries the other one where a proof is too wide.  `tolerance` is the width of the proved interval
+    relative to |gain|; where the gain is so near 0 that floats cannot prove that much, what they prove is accepted and
+    `remark` says so.  A wider one raises ToleranceError, which holds the answer in `.best`.
     A model whose optimal gain depends on the state is refused with the reason.
 
     >>> model = CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[3.0, 5], [2, 7]], [[5.0, 8], [-4, -12]])
@@ -44,35 +47,80 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Soluti
     require_scale(model)
     if method != "auto":
         return _proved(model, method, tolerance)
+    first, second = ("policy-iteration", "value-iteration")
+    if not _policies_are_cheap(model):
+        first, second = second, first
+    try:
+        return _proved(model, first, tolerance)
+    except ToleranceError as trouble:
+        try:
+            return _proved(model, second, tolerance)
+        except ToleranceError as other:
+            raise _narrower(trouble, other) from None
+
+
+def _policies_are_cheap(model: CTMDP) -> bool:
+    """Return whether policy iteration should go first: small models, and lines, whose sweeps converge slowly."""
     if model.n_states <= DIRECT:
-        with suppress(ToleranceError):
-            return _proved(model, "policy-iteration", tolerance)
-    return _proved(model, "value-iteration", tolerance)
+        return True
+    pairs = best_pairs(model, model.expected_reward * model.rate + model.running)
+    return is_narrow(model.matrix[pairs])
+
+
+def _narrower(one: ToleranceError, other: ToleranceError) -> ToleranceError:
+    """Return the failure that proves more."""
+    def width(error: ToleranceError) -> float:
+        return error.best.gain_bounds[1] - error.best.gain_bounds[0] if isinstance(error.best, Solution) else np.inf
+
+    return one if width(one) <= width(other) else other
 
 
 def _proved(model: CTMDP, name: str, tolerance: float) -> Solution:
     """Return the solution by one method, or raise ToleranceError where the proof is wider than asked."""
     began = time.perf_counter()
-    start = first_policy(model)
-    pairs, gain, bias, iterations, exact = _BY_NAME[name](model, start, tolerance)
-    accuracy = min(tolerance, 1e-9) * max(1.0, abs(gain)) / 10
-    values, error = advantages(model, gain, bias), noise(model, gain, bias)
-    bounds = gain_bounds(model, bias)
-    if exact and (bounds[1] - bounds[0] > 5 * accuracy or (error * model.rate).max() > accuracy):
-        gain, bias, narrow, values, error = refined(model, pairs, accuracy)
-        bounds = narrow if narrow[1] - narrow[0] < bounds[1] - bounds[0] else bounds
-    chosen = tied_pairs(model, values, error, accuracy)
-    solution = Solution(gain, bias, model.pair_action[chosen], bounds, name, iterations, time.perf_counter() - began, model)
+    pairs, gain, u, iterations, value = _BY_NAME[name](model, first_policy(model), tolerance)
+    with np.errstate(over="ignore", invalid="ignore"):  # a bias beyond floats proves nothing, and the bounds say so
+        gain, u, bounds, chosen, floor = _best_proof(model, pairs, gain, u, value, tolerance)
     width = bounds[1] - bounds[0]
-    if not width <= tolerance * max(1.0, abs(gain)):
+    remark = "" if width <= tolerance * abs(gain) else (
+        f"the gain is so near 0, beside the incomes that make it up, that floats prove it to a width of {width:.3g} only")
+    bias = np.clip(u - u[0], -LARGEST, LARGEST)
+    solution = Solution(gain, bias, model.pair_action[chosen], bounds, name, iterations, time.perf_counter() - began, model, remark)
+    if not width <= max(tolerance * abs(gain), floor):
         raise ToleranceError(
             f"the gain is {gain:.12g}, proved in [{bounds[0]:.12g}, {bounds[1]:.12g}]: the width {width:.3g} is above the "
-            f"tolerance {tolerance:g} (relative to max(1, |gain|)). Raise `tolerance`, or take the answer from `.best`.", solution)
+            f"tolerance {tolerance:g} (relative to |gain|). Raise `tolerance`, or take the answer from `.best`.", solution)
     return solution
 
 
+Proof = tuple[float, np.ndarray, tuple[float, float], np.ndarray, float]  # gain, bias, bounds, pair per state, least width
+
+
+def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, value: PolicyValue | None, tolerance: float) -> Proof:
+    """Return what one Bellman step proves, with 16 digits, or 32 where these do not suffice."""
+    income = model.expected_reward[pairs] * model.rate[pairs] + model.running[pairs]
+    size = min(abs(gain), float(np.abs(income - gain).mean()))  # a constant income has no say in ties
+    accuracy = min(tolerance, 1e-9) / 10 * size
+    values, error = advantages(model, gain, u), noise(model, gain, u)
+    bounds, floor = gain_bounds(model, u), 0.0
+    if value is not None:
+        bounds = met(bounds, (value.bounds[0], np.inf))  # a policy's own gain is a lower bound
+        if not (bounds[1] - bounds[0] <= 0.5 * min(tolerance, 1e-9) * abs(gain) and (error * model.rate).max() <= accuracy):
+            found, excess, wrong = optimal_refined(model, pairs, accuracy / 100)
+            gain, u = float(found.gain[0]), found.bias[0]
+            low, high = found.value.bounds
+            bounds = met(bounds, bounds_of(model, found, excess, wrong))
+            bounds = met(bounds, (low, high if model.n_pairs == model.n_states else np.inf))  # where there is only one policy
+            values, error, floor = excess / model.rate, wrong / model.rate, found.smallest_width(model)
+    if not np.isfinite(values).all():
+        values, error = np.zeros(model.n_pairs), np.ones(model.n_pairs)
+        values[pairs] = 10.0
+    return float(min(max(gain, bounds[0]), bounds[1])), u, bounds, tied_pairs(model, values, error, accuracy), floor
+
+
 def _policy_iteration(model: CTMDP, start: np.ndarray, tolerance: float) -> Answer:
-    return (*improve_until_optimal(model, start), True)
+    pairs, value, iterations = improve_until_optimal(model, start)
+    return pairs, value.gain, value.bias, iterations, value
 
 
 def _value_iteration(model: CTMDP, start: np.ndarray, tolerance: float) -> Answer:
@@ -80,12 +128,15 @@ def _value_iteration(model: CTMDP, start: np.ndarray, tolerance: float) -> Answe
     from sojourn.solving.value_iteration import SMALL_WORK, WORK, iterate_values, settle
 
     small = model.n_states <= DIRECT
-    pairs, gain, u, sweeps, met = iterate_values(model, tolerance / 4, SMALL_WORK if small else WORK)
-    if met and not small:
+    pairs, gain, u, sweeps, enough = iterate_values(model, tolerance / 4, SMALL_WORK if small else WORK)
+    if enough and not small:
         u, gain = settle(model, pairs, u, sweeps)
-        return pairs, gain, u, sweeps, False
-    pairs, gain, bias, more = improve_until_optimal(model, pairs)
-    return pairs, gain, bias, sweeps + more, True
+        return pairs, gain, u, sweeps, None
+    try:
+        pairs, value, more = improve_until_optimal(model, pairs)
+    except TooLarge:
+        return pairs, gain, u, sweeps, None
+    return pairs, value.gain, value.bias, sweeps + more, value
 
 
 def _linear_programming(model: CTMDP, start: np.ndarray, tolerance: float) -> Answer:
@@ -93,8 +144,8 @@ def _linear_programming(model: CTMDP, start: np.ndarray, tolerance: float) -> An
     from sojourn.solving.linear_program import best_frequencies, policy_of
 
     frequency, _, iterations = best_frequencies(model)
-    pairs, gain, bias, more = improve_until_optimal(model, policy_of(model, frequency, start))
-    return pairs, gain, bias, iterations + more, True
+    pairs, value, more = improve_until_optimal(model, policy_of(model, frequency, start))
+    return pairs, value.gain, value.bias, iterations + more, value
 
 
 _BY_NAME: dict[str, Callable[[CTMDP, np.ndarray, float], Answer]] = {

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sojourn.errors import AssumptionError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.graph import end_components, strong_components, sure_reach
-from sojourn.solving.chain import Chain, chain_of, gain_and_bias
+from sojourn.solving.chain import Chain, chain_of
 from sojourn.solving.optimality import best_pairs
+from sojourn.solving.value import PolicyValue, value_of
 
 
 def one_class(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, Chain, np.ndarray]:
@@ -20,7 +23,7 @@ def one_class(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, Chain, np.nd
     classes = chain.classes()
     if len(classes) == 1:
         return pairs, chain, classes[0]
-    gains = [gain_and_bias(chain.restricted(c), np.arange(len(c)))[0] for c in classes]
+    gains = [value_of(chain.restricted(c), np.arange(len(c))).gain for c in classes]
     best = int(np.argmax(gains))
     repaired = lead_to(model, pairs, classes[best], [c for i, c in enumerate(classes) if i != best])
     if repaired is None:
@@ -82,38 +85,51 @@ def _pair_of_jump(model: CTMDP) -> np.ndarray:
 def _from_parts(model: CTMDP, component: np.ndarray, inside: np.ndarray) -> np.ndarray:
     from sojourn.solving.policy_iteration import improve_until_optimal
 
-    parts = []
+    parts: list[_Part] = []
     for number in range(component.max() + 1):
         states = np.flatnonzero(component == number)
         pairs = np.flatnonzero(inside & (component[model.pair_state] == number))
-        part = restricted(model, states, pairs)
-        best, gain, _, _ = improve_until_optimal(part, best_pairs(part, part.expected_reward * part.rate + part.running))
-        parts.append((gain, states, pairs[best]))
-    parts.sort(key=lambda part: -part[0])
-    top = parts[0][0]
-    for gain, states, chosen in parts:
-        if gain < top - 1e-9 * max(1.0, abs(top)):
+        inner = restricted(model, states, pairs)
+        best, value, _ = improve_until_optimal(inner, best_pairs(inner, inner.expected_reward * inner.rate + inner.running))
+        parts.append(_Part(value, states, pairs[best]))
+    parts.sort(key=lambda part: -part.value.gain)
+    for part in parts:
+        if part.earns_less_than(parts[0]):
             break
         target = np.zeros(model.n_states, dtype=bool)
-        target[states] = True
+        target[part.states] = True
         reached, step = sure_reach(model, target)
         if reached.all():
-            step[states] = chosen
+            step[part.states] = part.pairs
             return step
     raise AssumptionError(_depends_on_state(model, parts))
 
 
-def _depends_on_state(model: CTMDP, parts: list[tuple[float, np.ndarray, np.ndarray]]) -> str:
-    top, states, _ = parts[0]
+class _Part(NamedTuple):
+    """A maximal end component with its best policy."""
+
+    value: PolicyValue
+    states: np.ndarray
+    pairs: np.ndarray
+
+    def earns_less_than(self, top: _Part) -> bool:
+        """Return whether the gain is less beyond 1e-9 and the rounding of both."""
+        spare = 1e-9 * abs(top.value.gain) + self.value.gain_error + top.value.gain_error
+        return self.value.gain < top.value.gain - spare
+
+
+def _depends_on_state(model: CTMDP, parts: list[_Part]) -> str:
+    top = parts[0]
     target = np.zeros(model.n_states, dtype=bool)
-    target[states] = True
+    target[top.states] = True
     reached, _ = sure_reach(model, target)
     lost = int(np.flatnonzero(~reached)[0])
-    other = next((p for p in parts[1:] if lost in p[1]), parts[1])
-    reason = "the optimal gain depends on the state" if other[0] < top - 1e-9 * max(1.0, abs(top)) else (
+    other = next((p for p in parts[1:] if lost in p.states), parts[1])
+    reason = "the optimal gain depends on the state" if other.earns_less_than(top) else (
         "two parts of the model that cannot reach each other earn the same, so that the bias between them is not determined")
-    return (f"{reason}: {top:.9g} per unit time in {_names(model, states)}, but from {model.states[lost]!r} no policy gets there "
-            f"for sure ({other[0]:.9g} in {_names(model, other[1])}). Sojourn solves models whose optimal gain is the same from "
+    here, there = _names(model, top.states), _names(model, other.states)
+    return (f"{reason}: {top.value.gain:.9g} per unit time in {here}, but from {model.states[lost]!r} no policy gets there "
+            f"for sure ({other.value.gain:.9g} in {there}). Sojourn solves models whose optimal gain is the same from "
             "every state; solve the parts as models of their own.")
 
 

@@ -1,0 +1,152 @@
+"""What to keep in mind when using the constants of a model, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sojourn.errors import SojournError
+
+if TYPE_CHECKING:
+    from sojourn.instance.difficulty import Difficulty
+
+
+def value_or_none(read: Callable[[], Any]) -> Any:
+    """Return the value, or None where it is refused or not finite."""
+    try:
+        value = read()
+    except SojournError:
+        return None
+    if isinstance(value, tuple):
+        return [v if np.isfinite(v) else None for v in value]
+    return value if not isinstance(value, float) or np.isfinite(value) else None
+
+
+def warnings_of(d: Difficulty) -> list[str]:
+    """Return the sentences that belong beside the numbers."""
+    return [sentence for part in (_rates, _rewards, _structure, _lower, _gap, _diameter, _upper) for sentence in part(d)]
+
+
+def _rates(d: Difficulty) -> list[str]:
+    lo, hi = d.rate_bounds
+    if d.model.holding == "unit":
+        return [
+            "Every holding time is one unit (a discrete-time model), so the rates count as known and K is the "
+            "divergence of the jump."
+        ]
+    if d.bounds_defaulted:
+        return [
+            f"No rate bounds were given, so the range of the model's own rates, [{lo:g}, {hi:g}], is used: K, C(M) "
+            f"and the upper bounds "
+            "depend on it. Pass rate_bounds= (command line: --rate-bounds LO HI) with what the learner really knows."
+        ]
+    return []
+
+
+def _rewards(d: Difficulty) -> list[str]:
+    found = []
+    low, high = float(d.model.reward.min()), float(d.model.reward.max())
+    if d.model.transition_reward is not None:
+        low, high = low + float(d.model.transition_reward.min()), high + float(d.model.transition_reward.max())
+    if low < 0 or high > 1:
+        found.append(
+            f"Lump sums range over [{low:g}, {high:g}]; the upper bounds assume [0, 1] and are no guarantee here. "
+            f"Divide rewards by "
+            "a scale; do not shift them, which would change the problem where holding times differ."
+        )
+    if (d.model.running != 0).any():
+        found.append("The model pays running rewards; the upper bounds are stated for lump sums in [0, 1] only.")
+    if d.rewards == "bernoulli":
+        found.append(
+            "The mean rewards count as unknown (0/1 rewards): K includes the divergence of the reward; the upper bounds do not."
+        )
+    return found
+
+
+def _structure(d: Difficulty) -> list[str]:
+    if d.irreducible:
+        return []
+    try:
+        rest = "g was found by enumerating all policies" if np.isfinite(d.gain_gap) else "no policy falls short, so g is infinite"
+    except SojournError:
+        rest = "g is not available either"
+    return [
+        f"Not every policy is irreducible (assume-transition fails): {d.irreducible.statement} So K, B(M), C(M) and "
+        f"the lower bound are "
+        f"not given; gain, bias, gaps and the diameter remain valid, and {rest}."
+    ]
+
+
+def _lower(d: Difficulty) -> list[str]:
+    if d.optimum.optimal.all():
+        lower = "C(M) = 0 and " if d.irreducible else ""
+        return [f"All policies are optimal: there is nothing to learn, {lower}g is infinite."]
+    if d.irreducible and not d.divergences.critical.any():
+        return [
+            "No pair is critical: no admissible row and rate would make a suboptimal action optimal, so C(M) = 0 "
+            "and the lower bound "
+            "says nothing."
+        ]
+    return []
+
+
+def _gap(d: Difficulty) -> list[str]:
+    try:
+        found = d.gain_gaps
+    except SojournError as error:
+        return [] if not d.irreducible else [f"The gain gap is not available: {error}"]
+    if found.exact:
+        return []
+    doubtful, (low, high) = int(d.optimum.doubtful.sum()), found.bounds
+    if doubtful:
+        return [
+            f"{doubtful} choices fall short of the best by less than the tolerance of ties, though by more than nothing: they "
+            f"count as optimal in g = {found.value:.6g}; the proved interval [{low:.6g}, {high:.6g}] holds either way."
+        ]
+    if not d.optimum.decided:
+        return [
+            f"Floats cannot tell which policies are optimal, because some states are so rarely met: g = {found.value:.6g} and C(M) "
+            f"are computed, and nothing about them is proved."
+        ]
+    end = "from below double precision proves nothing" if low == 0 else f"proved in [{low:.6g}, {high:.6g}]"
+    return [f"The gain gap g = {found.value:.6g} is not proved to nine digits: it is attained, and {end}."]
+
+
+def _diameter(d: Difficulty) -> list[str]:
+    try:
+        found = d.diameters
+    except SojournError as error:
+        return [f"The diameter is not available: {error}"]
+    if np.isinf(found.value):
+        s, t = (d.model.states[i] for i in found.pair)
+        return [f"The diameter is infinite: no policy leads from {s!r} to {t!r}."]
+    if np.isinf(found.bounds[1]):
+        return [
+            f"The diameter is at least {found.bounds[0]:.6g} (proved); its upper end is open, because the longest times are beyond "
+            f"what floats can hold or the model is so large."
+        ]
+    if not found.exact:
+        return [
+            f"With {d.model.n_states} states the diameter is bracketed: {found.value:.6g} is attained, and the proved interval is "
+            f"[{found.bounds[0]:.6g}, {found.bounds[1]:.6g}]."
+        ]
+    return []
+
+
+def _upper(d: Difficulty) -> list[str]:
+    hi, found = d.rate_bounds[1], []
+    if hi > 1:
+        found.append(
+            f"rate_max is {hi:g} > 1: the upper bound as printed (thm:UCRL) is not a guarantee, because it divides "
+            f"by g per unit of "
+            "time where the proof needs a gap per decision. Use the consistent one."
+        )
+    gap, lower = value_or_none(lambda: d.gain_gap), value_or_none(lambda: d.lower_bound_constant)
+    constant = value_or_none(lambda: d.upper_bound_constant)
+    if None not in (gap, lower, constant) and 4 * constant / gap < lower:
+        found.append(
+            f"Here the printed bound even falls below the lower bound: 4C/g = {4 * constant / gap:.6g} < C(M) = {lower:.6g}."
+        )
+    return found

@@ -1,0 +1,123 @@
+"""The diameter of a large model, bracketed: no array of S x S is held."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sojourn.errors import ToleranceError
+from sojourn.instance.diameter_search import PROVED, blocks, raised, shares
+from sojourn.instance.first_passage import Passage
+from sojourn.instance.one_target import reached
+from sojourn.instance.sparse_targets import SparseTargets
+
+
+class Bracket:
+    """For large models: blocks of targets by Bellman steps alone where they converge, a few targets solved exactly elsewhere.
+
+    No array of S x S is held.  The interval is proved as in `Search`, column by column.  Where Bellman steps do not
+    converge, its upper end comes from the policies of a few solved targets (mixed with a little of everything), each state
+    being hit by the policy that visits it most; it may be loose, and is infinite if floats cannot tell.
+    """
+
+    TARGETS, NET, SWEEPS = 6, 12, 320
+
+    def __init__(self, passage: Passage):
+        self.passage = passage
+        self.value, self.pair, self.low, self.high = 0.0, (0, 0), 0.0, 0.0
+        self.solved: dict[int, np.ndarray] = {}
+
+    def run(self, tolerance: float) -> None:
+        for part in blocks(np.arange(self.passage.n_states)):
+            if not self._converge(part, max(tolerance, PROVED / 4)):
+                self._sample()
+                self.high = self._covered()
+                return
+
+    def _converge(self, part: np.ndarray, tolerance: float) -> bool:
+        """Sweep one block until each column is known or ruled out; return False if it does not get there."""
+        cost = self.passage.cost.mean()
+        block = np.full((self.passage.n_states, len(part)), cost * self.passage.n_states)
+        block[part, np.arange(len(part))] = 0.0
+        for step in range(1, self.SWEEPS + 1):
+            after = self.passage.sweep(block, part)
+            block = after * np.clip(1 + (after - block).mean(axis=0) / cost, 0.5, 2.0)
+            if step % 8:
+                continue
+            top = block.max(axis=0)
+            high = raised(block, self.passage.excess_above(block, part), part).max(axis=0)
+            low = top / (1 + self.passage.excess_below(block, part))
+            t = int(np.argmax(low))
+            if low[t] > self.low:
+                self.low, self.value, self.pair = float(low[t]), float(top[t]), (int(np.argmax(block[:, t])), int(part[t]))
+            done = (high <= self.low) | (high <= low * (1 + tolerance))
+            self.high = max(self.high, float(high[done].max(initial=0.0)))
+            part, block = part[~done], np.ascontiguousarray(block[:, ~done])
+            if not part.size:
+                return True
+        return False
+
+    def _sample(self) -> None:
+        """Solve a few targets exactly: each next one is the state farthest from the last target."""
+        target = 0
+        for _ in range(self.TARGETS):
+            try:
+                target = self._solve(target)
+            except ToleranceError:  # beyond double precision; what is known so far remains a lower bound
+                return
+            if target in self.solved:
+                return
+
+    def _solve(self, target: int) -> int:
+        """Solve for one target and return the state farthest from it."""
+        found = reached(self.passage, target, self.passage.toward(target))
+        self.solved[target] = found.choice
+        s = int(np.argmax(found.value))
+        low = float(found.low()[s])
+        if low > self.low:
+            self.low, self.value, self.pair = low, float(found.value[s]), (s, target)
+        return s
+
+    def _covered(self) -> float:
+        """Return a proved bound on all hitting times: a net of policies, the next towards the target that is visited least."""
+        chains: list[tuple[SparseTargets, np.ndarray]] = []
+        cycle = np.full((1, self.passage.n_states), np.inf)
+        tried = np.zeros(self.passage.n_states, dtype=bool)
+        waiting = list(self.solved)
+        for _ in range(self.NET):
+            target = waiting.pop(0) if waiting else int(np.argmax(np.where(tried, 0.0, cycle.min(axis=0))))
+            tried[target] = True
+            try:
+                if target not in self.solved:
+                    self._solve(target)
+                share = shares(self.passage, self.solved[target], 0.001)
+                chains.append((SparseTargets((share @ self.passage.matrix).tocsr()), share @ self.passage.cost))
+            except (ToleranceError, RuntimeError):  # beyond double precision, or a singular factorization
+                continue
+            cycle = np.vstack([cycle, chains[-1][0].cycle(chains[-1][1])])
+        return self._worst(chains, np.argmin(cycle[1:], axis=0)) if chains else float("inf")
+
+    def _worst(self, chains: list[tuple[SparseTargets, np.ndarray]], owner: np.ndarray) -> float:
+        """Return the largest proved hitting time: each target by the chain that owns it, the worst few solved exactly."""
+        top = np.zeros(self.passage.n_states)
+        for i, (chain, cost) in enumerate(chains):
+            for part in blocks(np.flatnonzero(owner == i), 64):
+                top[part] = self._proved(chain.hits(cost, part), part)
+        for _ in range(self.NET):
+            target = int(np.argmax(top))
+            if top[target] <= self.value * (1 + 1e-9):
+                break
+            try:
+                found = reached(self.passage, target, self.passage.toward(target))
+            except ToleranceError:
+                break
+            top[target] = min(top[target], float(found.high().max()))
+        return max(self.high, float(top.max()))
+
+    def _proved(self, block: np.ndarray, part: np.ndarray) -> np.ndarray:
+        """Return per column a proved bound on the time to its target; infinite where the values prove nothing."""
+        usable = np.isfinite(block).all(axis=0) & (block >= 0).all(axis=0)
+        block = np.where(usable, block, 0.0)
+        return np.where(usable, raised(block, self.passage.excess_above(block, part), part).max(axis=0), np.inf)
+
+    def bounds(self) -> tuple[float, float]:
+        return self.low, max(self.high, self.value)

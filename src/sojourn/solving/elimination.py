@@ -1,0 +1,234 @@
+"""A Markov chain with all states but one taken out, without a subtraction: visits, expected totals, and how exact they are.
+
+The error bound.  Taking out one state leaves the exact smaller chain with the numbers of each touched row off by a few roundings.
+Visits and expected totals are ratios of sums over trees of products with one number per row (Markov chain tree theorem), so
+a relative error η in r rows moves them by at most a factor ((1 + η)/(1 - η))^r, and the errors of all steps add up.  No condition
+number enters: drift, rare states and nearly closed sets cost nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sojourn.errors import ToleranceError
+
+UNIT = 2.0**-53  # half a unit in the last place: the relative error of one operation
+DENSE = 200  # states up to which plain arrays are as fast, and nothing has to be compiled
+NARROW = 8  # where no jump spans more states, in the order of their distance from the reference, that order is kept
+MOST_WORK = 4e10  # multiplications
+MOST_ROOM = 8e7  # numbers in the factors
+CHEAP = 2e7  # multiplications up to which numbers of any size are used as soon as floats do not suffice
+UNPROVED = 1e100  # an error that proves nothing: small numbers were lost, and only a Bellman step can prove the result
+
+
+class TooLarge(ToleranceError):
+    """Taking the states of this chain out would need too much time or memory."""
+
+
+class OutOfRange(ArithmeticError):
+    """A number on the way left the range of floats where it matters."""
+
+
+class Totals(NamedTuple):
+    """Expected totals of some costs: `cycle` 2^`cycle_power` between two visits of the reference, `until` 2^`until_power` until it.
+
+    The powers of two are 0 unless the numbers leave the range of floats.
+    """
+
+    cycle: np.ndarray  # per column
+    until: np.ndarray  # (states, columns), 0 at the reference
+    cycle_power: int
+    until_power: np.ndarray | int  # per state
+
+
+class Elimination:
+    """What every form offers; `error` bounds the relative errors that the numbers of the reduced chains cause.
+
+    `forward_error` and `backward_error` bound what the two passes of `totals` add for positive costs.
+    """
+
+    n_states: int
+    reference: int
+    error: float
+    forward_error: float
+    backward_error: float
+
+    def totals(self, costs: np.ndarray) -> Totals:
+        """Return the expected totals of `costs` (states x columns, none negative)."""
+        raise NotImplementedError
+
+    def visits(self) -> tuple[np.ndarray, float]:
+        """Return how often each state is visited, as shares of 1, and a bound on the relative error of each.
+
+        Shares below 1e-300 may be given as 0.
+        """
+        raise NotImplementedError
+
+
+def eliminated(matrix: Any, reference: int) -> Elimination:
+    """Return the chain `matrix` (CSR; its diagonal is not used) with all states but `reference` taken out.
+
+    Every state must be able to reach the reference.  TooLarge is raised where this would take too long, OutOfRange (by the methods
+    too) where floats cannot hold a number on the way: `sojourn.solving.wide` can.
+    """
+    return DenseElimination(matrix, reference) if matrix.shape[0] <= DENSE else SparseElimination(matrix, reference)
+
+
+class DenseElimination(Elimination):
+    """Plain arrays, for small chains."""
+
+    def __init__(self, matrix: Any, reference: int):
+        n = matrix.shape[0]
+        self.n_states, self.reference = n, reference
+        self.order = np.append(np.delete(np.arange(n), reference), reference)
+        self.a = a = matrix.toarray()[np.ix_(self.order, self.order)]
+        np.fill_diagonal(a, 0.0)
+        self.total = np.zeros(n)
+        roundings = 0
+        with np.errstate(all="ignore"):
+            for k in range(n - 1):
+                self.total[k] = total = a[k, k + 1 :].sum()
+                column = a[k + 1 :, k]
+                column /= total
+                roundings += np.count_nonzero(column) * (11 + (n - k) // 8)
+                a[k + 1 :, k + 1 :] += np.multiply.outer(column, a[k, k + 1 :])
+        self.error = 2.02 * UNIT * roundings
+        self.forward_error, self.backward_error = 2.02 * UNIT * n, 1.01 * UNIT * n * (n / 2 + 3)
+        _require_range(a, self.total[:-1])
+
+    def totals(self, costs: np.ndarray) -> Totals:
+        a, b = self.a, costs[self.order]
+        for k in range(self.n_states - 1):
+            b[k + 1 :] += np.multiply.outer(a[k + 1 :, k], b[k])
+        cycle = b[-1].copy()
+        b[-1] = 0.0
+        for k in range(self.n_states - 2, -1, -1):
+            b[k] = (b[k] + a[k, k + 1 :] @ b[k + 1 :]) / self.total[k]
+        out = np.empty_like(b)
+        out[self.order] = b
+        return _totals(cycle, out)
+
+    def visits(self) -> tuple[np.ndarray, float]:
+        law, out = np.ones(self.n_states), np.empty(self.n_states)
+        for k in range(self.n_states - 2, -1, -1):
+            law[k] = law[k + 1 :] @ self.a[k + 1 :, k]
+        if not 1e-150 < law[law > 0].min() <= law.max() < 1e150:
+            raise OutOfRange
+        out[self.order] = law
+        return out / out.sum(), self.error + 1.01 * UNIT * (self.n_states**2 / 2 + 3 * self.n_states + 3)
+
+
+def _require_range(a: np.ndarray, total: np.ndarray) -> None:
+    """Raise OutOfRange unless products of two numbers of the factors and sums along them stay well inside the range of floats."""
+    positive = a[a > 0]
+    if not ((total > 1e-120).all() and (not positive.size or 1e-120 < positive.min() <= positive.max() < 1e120)):
+        raise OutOfRange
+
+
+def _totals(cycle: np.ndarray, until: np.ndarray) -> Totals:
+    if not (np.abs(cycle).max(initial=0.0) < 1e290 and np.abs(until).max(initial=0.0) < 1e290):
+        raise OutOfRange
+    return Totals(cycle, until, 0, 0)
+
+
+class Layout(NamedTuple):
+    """The order in which states are taken out, and which numbers come into being: supernodes and their later neighbours."""
+
+    order: np.ndarray
+    begin: np.ndarray
+    offset: np.ndarray
+    state: np.ndarray
+    above: np.ndarray
+    columns: tuple[np.ndarray, np.ndarray, np.ndarray]
+    work: float
+
+
+def layout(matrix: Any, reference: int, most_work: float = MOST_WORK) -> Layout:
+    """Return a layout that keeps the factors sparse; TooLarge where it needs more than `most_work` multiplications."""
+    from sojourn.kernels import ordering as kernels
+
+    columns = kernels.transposed(matrix.indptr, matrix.indices, matrix.data)
+    start, index = kernels.neighbours(matrix.indptr, matrix.indices, columns[0], columns[1])
+    order, widest = kernels.by_distance(start, index, reference)
+    if widest > NARROW:
+        order = fill_order(start, index)
+        order = np.append(order[order != reference], reference)
+    order = order[kernels.postorder(kernels.elimination_tree(*kernels.renumbered(start, index, order)))]
+    start, index = kernels.renumbered(start, index, order)
+    parent = kernels.elimination_tree(start, index)
+    count = kernels.later_neighbours(start, index, parent)
+    work, room = float(count.astype(float) @ count), float(count.sum())
+    if work > most_work or room > MOST_ROOM:
+        raise TooLarge(f"taking {len(order):,} states out one by one needs {work:.3g} multiplications and {2 * room:.3g} "
+                       f"numbers; the limits are {most_work:g} and {2 * MOST_ROOM:g}.")
+    begin = kernels.supernodes(parent, count)
+    offset, state, above = kernels.fronts(start, index, parent, count, begin)
+    return Layout(order, begin, offset, state, above, columns, work)
+
+
+def is_narrow(matrix: Any) -> bool:
+    """Return whether the states stand in a line, more or less: then taking them out is cheap."""
+    from sojourn.kernels import ordering as kernels
+
+    columns = kernels.transposed(matrix.indptr, matrix.indices, matrix.data)
+    start, index = kernels.neighbours(matrix.indptr, matrix.indices, columns[0], columns[1])
+    return bool(kernels.by_distance(start, index, 0)[1] <= NARROW)
+
+
+class SparseElimination(Elimination):
+    """Compiled, in an order that keeps the factors sparse."""
+
+    def __init__(self, matrix: Any, reference: int):
+        from sojourn.kernels import elimination as kernels
+
+        self.n_states, self.reference = matrix.shape[0], reference
+        plan = layout(matrix, reference)
+        self.order, self.work, self._shape = plan.order, plan.work, (plan.begin, plan.offset, plan.state)
+        self.through, self.onward, self.total, self.place, roundings, sound = kernels.eliminate(
+            (matrix.indptr, matrix.indices, matrix.data), plan.columns, plan.order, *self._shape, plan.above)
+        usable = bool(np.isfinite(self.total).all() and (self.total[:-1] > 1e-290).all())
+        if not sound and (plan.work < CHEAP or not usable):
+            raise OutOfRange
+        self.error = 2.02 * UNIT * roundings if sound else UNPROVED
+        ahead, back = kernels.steps(*self._shape, self.place, self.through, self.onward)
+        self.forward_error, self.backward_error = 1.01 * UNIT * ahead, 1.01 * UNIT * back
+
+    def totals(self, costs: np.ndarray) -> Totals:
+        from sojourn.kernels import elimination as kernels
+
+        b = np.ascontiguousarray(costs[self.order])
+        kernels.forward(*self._shape, self.place, self.through, b)
+        cycle = b[-1].copy()
+        b[-1] = 0.0
+        kernels.backward(*self._shape, self.place, self.onward, self.total, b)
+        out = np.empty_like(b)
+        out[self.order] = b
+        return _totals(cycle, out)
+
+    def visits(self) -> tuple[np.ndarray, float]:
+        from sojourn.kernels import elimination as kernels
+
+        law, out = np.empty(self.n_states), np.empty(self.n_states)
+        worst = kernels.visits(*self._shape, self.place, self.through, law)
+        if not np.isfinite(worst) and (self.work < CHEAP or not np.isfinite(law).all()):
+            raise OutOfRange
+        out[self.order] = law
+        return out / out.sum(), self.error + (1.01 * UNIT * (worst + self.n_states + 3) if np.isfinite(worst) else UNPROVED)
+
+
+def fill_order(start: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Return the states by least degree, an order that keeps the factors sparse (SuperLU's; nothing is factorized here)."""
+    from scipy.sparse import csc_matrix
+    from scipy.sparse.linalg import spilu
+
+    n = len(start) - 1
+    degree = np.diff(start)
+    data = np.insert(np.full(len(index), -1.0), start[:-1], degree + 1.0)  # diagonally dominant, so that nothing fails
+    pointer, places = start + np.arange(n + 1), np.insert(index, start[:-1], np.arange(n))
+    place = spilu(csc_matrix((data, places, pointer), shape=(n, n)), drop_tol=1.0, fill_factor=1.0, permc_spec="MMD_AT_PLUS_A",
+                  diag_pivot_thresh=0.0, options={"SymmetricMode": True}).perm_c
+    order = np.empty(n, dtype=np.int64)
+    order[place] = np.arange(n)
+    return order

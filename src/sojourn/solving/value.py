@@ -1,0 +1,106 @@
+"""Gain, bias and stationary law of a chain with one recurrent class, each with a bound on its error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sojourn.solving.chain import Chain
+from sojourn.solving.elimination import UNIT, Elimination, OutOfRange, eliminated
+
+RARE = 0.01  # a reference visited less often than this, relative to the busiest state, is replaced by that one
+LARGEST = float(np.finfo(float).max)
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyValue:
+    """What a policy earns: each number with a bound on its error (`law_error` relative, the others absolute)."""
+
+    gain: float
+    gain_error: float
+    bias: np.ndarray  # 0 in the reference state
+    bias_error: np.ndarray
+    law: np.ndarray  # of the embedded chain
+    law_error: float
+    time: np.ndarray  # expected time until the reference is hit
+    factors: Elimination | None  # None where the chain was too large for one
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """An interval that holds the gain for certain."""
+        return float(np.nextafter(self.gain - self.gain_error, -np.inf)), float(np.nextafter(self.gain + self.gain_error, np.inf))
+
+    def correction(self, rest: np.ndarray, holding: np.ndarray) -> tuple[float, tuple[np.ndarray, np.ndarray]]:
+        """Return what to add to (gain, bias) so that a residual `rest` of r - gain τ + P bias - bias becomes 0.
+
+        The change of the bias as a sum of two floats.
+        """
+        assert self.factors is not None
+        found = self.factors.totals(np.column_stack([np.maximum(rest, 0.0), np.maximum(-rest, 0.0), holding]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            step = (found.cycle[0] - found.cycle[1]) / found.cycle[2]
+            change = found.until[:, 0] - found.until[:, 1] - step * found.until[:, 2]
+            change = np.ldexp(change, found.until_power)
+        return float(step), (np.where(np.isfinite(change), change, 0.0), np.zeros(len(rest)))
+
+
+def value_of(chain: Chain, recurrent: np.ndarray, often: int = -1) -> PolicyValue:
+    """Return the value of a chain with one recurrent class; `often` may name a state that is believed to be visited often.
+
+    TooLarge is raised where the chain is too large for an elimination.
+    """
+    reference = often if often in recurrent else int(recurrent[0])
+    try:
+        factors, law, law_error = _busy(chain, reference, eliminated)
+        return _value(chain, factors, law, law_error)
+    except OutOfRange:
+        from sojourn.solving.wide import WideElimination
+
+        factors, law, law_error = _busy(chain, reference, WideElimination)
+        return _value(chain, factors, law, law_error)
+
+
+def _busy(chain: Chain, reference: int, form: Callable[[Any, int], Elimination]) -> tuple[Elimination, np.ndarray, float]:
+    """Return (factors, law, its error) with a reference that is visited often, so that expected times until it are short."""
+    factors = form(chain.matrix, reference)
+    law, error = factors.visits()
+    if law[reference] < RARE * law.max():
+        factors = form(chain.matrix, int(np.argmax(law)))
+        law, error = factors.visits()
+    return factors, law, error
+
+
+def _value(chain: Chain, factors: Elimination, law: np.ndarray, law_error: float) -> PolicyValue:
+    data_error = 2.02 * (chain.n_states * chain.matrix_error + chain.row_error) + chain.holding_error
+    centre = float(law @ chain.reward / (law @ chain.holding))
+    rest = chain.reward - centre * chain.holding
+    blur = chain.reward_error + (4.04 * UNIT + chain.holding_error) * (abs(centre) * chain.holding + np.abs(rest)) + 5e-324
+    scale, speed = _power_near(max(np.abs(rest).max(), blur.max())), _power_near(chain.holding.max())
+    costs = np.column_stack([np.maximum(rest, 0.0) / scale, np.maximum(-rest, 0.0) / scale, blur / scale, chain.holding / speed])
+    found = factors.totals(costs)
+    up, down, doubt, time = found.cycle
+    relative = 1.01 * (factors.error + factors.forward_error + data_error) + 4.04 * UNIT
+    shift = (up - down) / time * (scale / speed)
+    gain = centre + shift
+    gain_error = 1.01 * (relative * (up + down) + doubt) / time * (scale / speed)
+    gain_error += 2 * relative * abs(shift) + 2 * UNIT * abs(gain) + 5e-324
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        until, hold = found.until, found.until[:, 3] * speed
+        bias = (until[:, 0] - until[:, 1]) * scale - shift * hold
+        wrong = ((relative + factors.backward_error) * (until[:, 0] + until[:, 1]) + until[:, 2]) * scale
+        wrong = 1.01 * (wrong + (gain_error + relative * abs(shift)) * hold + 4 * UNIT * np.abs(bias)) + 5e-324
+        bias, wrong, hold = (_clipped(np.ldexp(x, found.until_power)) for x in (bias, wrong, hold))
+    return PolicyValue(float(gain), float(gain_error), bias, wrong, law, law_error + 2 * data_error, hold, factors)
+
+
+def _power_near(size: float) -> float:
+    """Return a power of two near `size`: dividing by it is exact and keeps the numbers away from the ends of the floats."""
+    return float(2.0 ** np.clip(np.round(np.log2(size)), -1000, 1000)) if size > 0 else 1.0
+
+
+def _clipped(x: np.ndarray) -> np.ndarray:
+    """Return x with what is beyond floats set to the largest float."""
+    return np.clip(x, -LARGEST, LARGEST)
