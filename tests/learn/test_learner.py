@@ -160,6 +160,29 @@ def test_a_compiled_planner_that_makes_no_plan_and_gives_no_reason_is_named(mode
         simulate(model, Never(model.knowledge()), max_epochs=5)
 
 
+@kernel
+def faulty(state, desk, own):
+    for s in range(len(desk.plan.pair)):
+        desk.plan.pair[s] = state[0]
+    desk.plan.left[:] = state[1]
+    desk.plan.epochs[LEFT] = state[2]
+    return True
+
+
+@pytest.mark.parametrize("pair, visits, epochs, words", [
+    (1, 5, 5, "chose pair 1 in state .* one of its pairs, 2 to 3"), (0, 0, 5, "at least 1 visit"), (0, 5, 0, "itself at least 1 epoch"),
+])
+def test_a_compiled_planner_that_writes_no_plan_is_refused(model, pair, visits, epochs, words):
+    class Faulty(Learner):
+        compiled_plan = faulty
+
+        def planner_state(self):
+            return pair, visits, epochs
+
+    with pytest.raises(ParameterError, match=words):
+        simulate(model, Faulty(model.knowledge()), max_epochs=50)
+
+
 def test_what_is_no_number_in_the_info_of_a_plan_is_refused(model):
     class Talks(Rounds):
         def plan(self):

@@ -154,6 +154,7 @@ class Walk:
         begun, epochs = int(at[BEGUN]), int(at[DONE])
         if begun:
             rows, names = self.ledger.begun, self.learner.info_names
+            self._check_compiled(rows.pair[:begun], epochs)
             policies = self.knowledge.pair_action[rows.pair[:begun]]
             self.log.begin_many(rows, begun, policies, names, self.epoch)
             plan = Plan(policies[-1], info=dict(zip(names, rows.info[begun - 1].tolist(), strict=True)))
@@ -166,6 +167,18 @@ class Walk:
                 self.learner.observe(history)
             if self.record:
                 self.recorded.append(history)
+
+    def _check_compiled(self, pairs: np.ndarray, epochs: int) -> None:
+        """Raise where a compiled planner has written what is no plan, which Python would have refused."""
+        name, start = type(self.learner).__name__, self.knowledge.pair_start
+        if len(pairs) > epochs:
+            raise ParameterError(f"{name} made {len(pairs)} plans for {epochs} epochs; a compiled plan must leave every pair "
+                                 "at least 1 visit, and itself at least 1 epoch.")
+        wrong = np.argwhere((pairs < start[:-1]) | (pairs >= start[1:]))
+        if wrong.size:
+            plan, s = map(int, wrong[0])
+            raise ParameterError(f"{name} chose pair {pairs[plan, s]} in state {self.knowledge.states[s]!r}; a compiled plan must "
+                                 f"choose one of its pairs, {start[s]} to {start[s + 1] - 1}.")
 
     def _begin(self) -> None:
         """Ask the learner for a plan and lay it into the ledger."""
