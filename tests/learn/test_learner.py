@@ -170,7 +170,8 @@ def faulty(state, desk, own):
 
 
 @pytest.mark.parametrize("pair, visits, epochs, words", [
-    (1, 5, 5, "chose pair 1 in state .* one of its pairs, 2 to 3"), (0, 0, 5, "at least 1 visit"), (0, 5, 0, "itself at least 1 epoch"),
+    (1, 5, 5, "chose pair 1 in state .* one of its pairs, 2 to 3"), (0, 0, 5, "at least 1 visit"),
+    (0, 5, 0, "itself at least 1 epoch"),
 ])
 def test_a_compiled_planner_that_writes_no_plan_is_refused(model, pair, visits, epochs, words):
     class Faulty(Learner):
