@@ -198,7 +198,7 @@ def value_of(parameter: click.Parameter, words: list[str], rng: np.random.Genera
         )
     if name == "holding_times":
         return str(
-            pick(rng, ["erlang:stages=3", "lognormal:cv=1e200", "gamma", "bulk", "unit", "pareto:shape=1", "weibull:shape=0.1"])
+            pick(rng, ["erlang:stages=3", "lognormal:cv=1e200", "gamma", "unit", "pareto:shape=1", "weibull:shape=0.1"])
         )
     return str(pick(rng, NUMBERS))
 

@@ -17,8 +17,15 @@ import numpy as np
 
 from sojourn.kernels import optimism as kernels
 from sojourn.learn.ct_ucrl import CTUCRL
-from sojourn.learn.optimism import Optimistic, extended_problem, extended_value_iteration, fast_extended_value_iteration
-from sojourn.learn.plausible import PlausibleSet, holding_radius, rate_interval, transition_radius
+from sojourn.learn.optimism import Optimistic
+from sojourn.learn.plausible import (
+    PlausibleSet,
+    extended_value_iteration,
+    fast_extended_value_iteration,
+    holding_radius,
+    rate_interval,
+    transition_radius,
+)
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.simulate import simulate
 
@@ -92,17 +99,17 @@ def sparse_sweep() -> bool:
     model = random_model(1000, 4, 8)
     plausible = estimated(model, 1000, 0.02)
     knowledge, sweeps = model.knowledge(), 100
-    problem = extended_problem(plausible, knowledge)
+    problem = plausible.iteration(knowledge).problem
     dense = np.asarray(model.matrix.todense())
     u = np.zeros(1000)
-    kernels.extended_value_iteration(u, -1.0, 5, 1.0, *problem)  # five sweeps in, so that nothing is tied
+    kernels.extended_value_iteration(u, -1.0, 5, 1.0, problem)  # five sweeps in, so that nothing is tied
     rest = (plausible.reach, *problem[5:9])
     u_next = textbook_sweep(u, model.pair_start, dense, *rest)
     after = u.copy()
-    kernels.extended_value_iteration(after, -1.0, 1, 1.0, *problem)
+    kernels.extended_value_iteration(after, -1.0, 1, 1.0, problem)
     assert np.abs(after - u_next).max() < 1e-10, "the two sweeps disagree"
     slow = least_time(lambda: textbook_sweep(u, model.pair_start, dense, *rest), 3)
-    fast = least_time(lambda: kernels.extended_value_iteration(u.copy(), -1.0, sweeps, 1.0, *problem), 10) / sweeps
+    fast = least_time(lambda: kernels.extended_value_iteration(u.copy(), -1.0, sweeps, 1.0, problem), 10) / sweeps
     print(f"sweep, S=1000 A=4, 8 successors: textbook {slow * 1e3:.1f} ms, sparse {fast * 1e6:.0f} us, "
           f"ratio {slow / fast:.0f} (target 200)")
     return slow / fast >= 200

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sojourn.kernels.jit import Announcer
 from sojourn.model.ctmdp import CTMDP
 
 GOLDEN = Path(__file__).parent / "data" / "golden"
@@ -21,6 +22,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("sojourn")
+
+Announcer.patience = 3600.0  # no word about compiling in what tests read from stderr
 
 # A shell starts a background job with Ctrl-C ignored, and children inherit that: the tests that press it would wait in vain.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

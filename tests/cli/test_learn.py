@@ -44,12 +44,16 @@ def test_a_fixed_time_gives_its_regret():
     assert found["time"] == 50.0 and found["checkpoints"][-1]["time"] == 50.0
 
 
+def test_a_million_decisions_are_taken_unless_told_otherwise():
+    assert json.loads(run("two-state", "--learner", "ct-ucrl", "--json").out)["epochs"] == 10**6
+
+
 @pytest.mark.parametrize("options", [
     ("--learner", "ct-ucrl-doubling"), ("--learner", "oracle"), ("--learner", "random"),
     ("--learner", "fixed", "--param", "policy=[0,1]"),
     ("--learner", "ct-ucrl", "--horizon", 100, "--rate-bounds", 1, 9, "--supports", "--param", "radius_scale=0.1,planning=fast"),
     ("--start", 1, "--holding-times", "erlang:stages=2", "--checkpoints", 3, "--learner", "ct-ucrl"),
-    ("--holding-times", "bulk", "--learner", "ct-ucrl", "--reward-range", -12, 8),
+    ("--holding-times", "erlang:stages=2", "--learner", "ct-ucrl", "--reward-range", -12, 8),
 ])
 def test_the_options_work(options):
     ran = run("two-state", "--epochs", 200, "--json", *options)

@@ -138,6 +138,7 @@ def test_a_chunk_that_cannot_be_true_is_refused_and_leaves_no_trace(name, suppor
     assert subject.counts.epoch == 21
 
 
+RESTARTS = ("ct-ucrl-doubling", "ct-ucrl-unknown-rates")  # what they count depends on the plans made in between
 LEARNS_FROM_SUPPORTS = sorted({"ct-imed", "ct-psrl", "ct-bk", "ct-ce", "ct-kl-ucrl", "default"} & set(LEARNERS))
 
 
@@ -152,6 +153,32 @@ def test_a_successor_outside_a_known_support_is_refused_and_leaves_no_trace(name
     assert all(np.array_equal(before[key], value) for key, value in session.learner.counts.state().items())
     session.report(1.0, 1)
     assert session.epoch == 2
+
+
+@every_learner
+def test_observing_is_what_the_kernels_fold(name, model):
+    """Chunks of any size give the counts of the walk; and so do single reports to a session."""
+    run = simulate(model, built(name, model), max_epochs=EPOCHS, seed=5, record=True)
+    folded, path, told = run.learner.counts.state(), run.trajectory, built(name, model)
+    if name not in RESTARTS:
+        columns = [path.state, path.action, path.holding_time, path.next_state, path.reward]
+        for chunk in np.array_split(np.arange(EPOCHS), [1, 2, 50, 333]):
+            told.observe(History(*(column[chunk] for column in columns)))
+        assert all(np.array_equal(folded[key], value) for key, value in told.counts.state().items() if key != "scale")
+    session = Session(built(name, model), state=0)
+    replay(session, observations(run))
+    assert all(np.array_equal(folded[key], value) for key, value in session.learner.counts.state().items())
+
+
+@every_learner
+def test_a_state_is_taken_up_only_by_its_like(name, golden_model):
+    model = golden_model("three_state")
+    saved = built(name, model).state()
+    built(name, model, seed=8).restore(saved)
+    with pytest.raises(ParameterError, match="another model"):
+        built(name, golden_model("boundary_cases")).restore(saved)
+    with pytest.raises(ParameterError, match="the saved state is of a"):
+        built("ct-ce" if name != "ct-ce" else "random", model).restore(saved)
 
 
 @every_learner

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.kernels import counts as kernels
+from sojourn.kernels.ledger import CountArrays
 
 times = st.floats(0, 1e6, allow_nan=False)
 
@@ -61,13 +62,15 @@ def test_a_long_row_met_in_any_order_comes_out_sorted():
        scale=st.sampled_from([0.0, 0.3, 20.0]))
 def test_counting_a_chunk_equals_its_reference(rows, scale):
     def empty():
-        return (np.zeros(4, dtype=np.int64), np.zeros(4), np.zeros(4), np.full(4, -1), np.zeros(40, dtype=np.int64),
-                np.zeros(40, dtype=np.int64), np.zeros(40, dtype=np.int64), np.zeros(1, dtype=np.int64))
+        return CountArrays(np.ones(1, dtype=np.int64), np.array([scale]), np.zeros(4, dtype=np.int64), np.zeros(4), np.zeros(4),
+                           np.full(4, -1), *(np.zeros(40, dtype=np.int64) for _ in range(3)), np.zeros(1, dtype=np.int64),
+                           np.zeros(0, dtype=np.int64))
 
     kinds = (np.int64, np.float64, np.int64, np.float64)
     columns = [np.array([row[i] for row in rows], dtype=kind) for i, kind in enumerate(kinds)]
     one, two = empty(), empty()
-    kernels.count_rows(*columns, scale, *one)
-    kernels.count_rows_reference(*columns, scale, *two)
+    kernels.count_rows(one, *columns)
+    kernels.count_rows_reference(two, *columns)
+    assert one.epoch[0] == 1 + len(rows)
     for a, b in zip(one, two, strict=True):
         assert a.tolist() == b.tolist()

@@ -1,7 +1,12 @@
-"""The compile decorator where the disk does not help."""
+"""The compile decorator: where the disk does not help, and what it says while it compiles."""
 
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import pytest
 from numba.core import caching
 
 from sojourn.kernels import jit
@@ -25,12 +30,62 @@ def test_a_user_without_a_home_has_no_cache_folder(monkeypatch):
     assert jit._cache_directory() == ""
 
 
-def test_a_kernel_is_kept_once_it_has_been_compiled(tmp_path, monkeypatch):
-    monkeypatch.setattr(jit.numba.config, "CACHE_DIR", str(tmp_path))
-    assert not jit.is_kept("walk_fast")
-    folder = tmp_path / "kernels_0"
-    folder.mkdir()
-    (folder / "fast_walk.walk_fast-77.py311.nbi").touch()
-    assert jit.is_kept("walk_fast") and not jit.is_kept("walk_samples")
-    monkeypatch.setattr(jit.numba.config, "CACHE_DIR", "")
-    assert not jit.is_kept("walk_fast")
+@jit.inner
+def twice(x: int) -> int:
+    return 2 * x
+
+
+@jit.kernel
+def four_times(x: int) -> int:
+    return twice(twice(x))
+
+
+@pytest.mark.skipif(jit.numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_an_inner_function_refuses_to_be_called_from_python_before_and_after_a_kernel_has_compiled_it():
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"twice can only be called by kernels; from_python\(twice\)"):
+            twice(3)
+        assert four_times(3) == 12
+    assert jit.from_python(twice)(4) == 8
+
+
+class Happening:
+    """A compile event as numba reports it."""
+
+    def __init__(self, function: object):
+        self.data = {"dispatcher": function}
+
+
+def announced(capsys: pytest.CaptureFixture, function: object, seconds: float, patience: float) -> str:
+    announcer = jit.Announcer()
+    announcer.patience = patience
+    announcer.on_start(Happening(function))
+    announcer.on_start(Happening(max))  # something that it calls
+    announcer.on_end(Happening(max))
+    time.sleep(seconds)
+    announcer.on_end(Happening(function))
+    return capsys.readouterr().err
+
+
+def test_compiling_is_announced_where_it_takes_a_while_and_only_then(capsys):
+    ours = jit.kernel(add_one)
+    said = announced(capsys, ours, 0.3, 0.01)
+    assert "sojourn: compiling for this machine" in said and "sojourn: compiled in 0 s" in said
+    assert announced(capsys, ours, 0.0, 5.0) == ""
+    assert announced(capsys, max, 0.3, 0.01) == ""  # somebody else's function
+
+
+def test_a_first_result_from_python_says_that_it_compiles_and_a_second_is_silent(tmp_path):
+    code = """
+import time
+from sojourn.kernels import jit
+jit.Announcer.patience = 0.05
+from sojourn.kernels.walk import holding_time
+import numpy as np
+holding_time(np.random.default_rng(1), 2, 1.0, 2.0, 0.0)
+"""
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    env.pop("NUMBA_CACHE_DIR", None)
+    said = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env).stderr
+            for _ in range(2)]
+    assert "compiling" in said[0] and said[1] == ""

@@ -6,10 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sojourn.kernels import bk, imed, kl_optimism, planning, posterior
+from sojourn.kernels.jit import from_python
 from sojourn.kernels.least_divergence import least_divergence_reference, least_divergence_row
-from sojourn.learn.counting import Belief
 from sojourn.learn.counts import Counts
+from sojourn.learn.posterior import Posterior
 from sojourn.zoo.catalogue import make
+
+lead, skeleton, index_choice, insisted_kernel = map(from_python, (imed.lead, imed.skeleton, imed.index_choice, imed.insisted))
+upper_worth, upper_choice = from_python(bk.upper_worth), from_python(bk.upper_choice)
+posterior_sample = from_python(posterior.posterior_sample)
 
 seeds = st.integers(0, 10**6)
 
@@ -26,7 +31,7 @@ def counted(model, epochs, seed, supports):
     """Return the belief of a learner that has seen `epochs` uniformly random choices."""
     rng = np.random.default_rng(seed)
     known = model.knowledge(supports=supports)
-    counts, belief, s = Counts(known), Belief(known), 0
+    counts, belief, s = Counts(known), Posterior(known), 0
     for _ in range(epochs):
         pair = int(rng.integers(model.pair_start[s], model.pair_start[s + 1]))
         row = slice(model.row_start[pair], model.row_start[pair + 1])
@@ -34,6 +39,10 @@ def counted(model, epochs, seed, supports):
         counts.add(pair, float(rng.exponential(1 / model.rate[pair])), s)
     belief.update(counts)
     return counts, belief
+
+
+def model_of(belief, probability, rate):
+    return planning.Model(belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward, belief.running, rate)
 
 
 def problem(seed, epochs=60, supports=False):
@@ -67,7 +76,7 @@ def test_posterior_draws_are_the_references_bit_for_bit(seed, supports, prior, k
     args = belief.row_start, belief.count, counts.visits, counts.holding_sum, belief.weight
     one, two = np.random.default_rng(seed), np.random.default_rng(seed)
     bounds = (1.3, 1.3) if known_rate else (belief.rate_min, belief.rate_max)
-    got = posterior.posterior_sample(one, *args, *prior, *bounds)
+    got = posterior_sample(one, *args, *prior, *bounds)
     want = posterior.posterior_sample_reference(two, *args, *prior, *bounds)
     assert np.array_equal(got[0], want[0]) and np.array_equal(got[1], want[1])
     assert one.random() == two.random()
@@ -80,12 +89,11 @@ def test_posterior_draws_are_the_references_bit_for_bit(seed, supports, prior, k
 @given(seeds, st.booleans())
 def test_the_best_policy_is_the_references(seed, supports):
     counts, belief = problem(seed, 80, supports)
-    probability, rate = posterior.posterior_sample(np.random.default_rng(seed), belief.row_start, belief.count, counts.visits,
+    probability, rate = posterior_sample(np.random.default_rng(seed), belief.row_start, belief.count, counts.visits,
                                                    counts.holding_sum, belief.weight, 0.0, 0.0, belief.rate_min, belief.rate_max)
     allowed = np.random.default_rng(seed + 1).random(len(rate)) < 0.7
     allowed[belief.pair_start[:-1]] = True
-    args = (belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward, belief.running, rate, allowed,
-            belief.pair_start[1:] - 1)
+    args = model_of(belief, probability, rate), allowed, belief.pair_start[1:] - 1
     gain, bias, pair = planning.best_policy(*args)
     want_gain, want_bias, want_pair = planning.best_policy_reference(*args)
     assert np.array_equal(pair, want_pair)
@@ -98,8 +106,8 @@ def test_a_policy_under_which_the_states_fall_apart_can_be_left():
     start, row_start = np.array([0, 2, 3]), np.array([0, 1, 2, 3])
     next_state, probability = np.array([0, 1, 1]), np.ones(3)
     reward, running, rate = np.array([0.0, 0.0, 1.0]), np.zeros(3), np.ones(3)
-    gain, _, pair = planning.best_policy(start, row_start, next_state, probability, reward, running, rate, np.ones(3, dtype=bool),
-                                         np.array([0, 2]))
+    model = planning.Model(start, row_start, next_state, probability, reward, running, rate)
+    gain, _, pair = planning.best_policy(model, np.ones(3, dtype=bool), np.array([0, 2]))
     assert pair.tolist() == [1, 2] and gain == pytest.approx(1.0, abs=1e-8)
 
 
@@ -107,24 +115,23 @@ def test_a_policy_under_which_the_states_fall_apart_can_be_left():
 @given(seeds, st.integers(0, 10**6), st.floats(0, 5), st.floats(-1, 60), st.floats(0, 50))
 def test_the_lead_of_an_index_is_the_references(seed, visits, least, index, more):
     for runner_up in (index + more, np.inf):
-        assert imed.lead(visits, least, index, runner_up) == imed.lead_reference(visits, least, index, runner_up) >= 1
+        assert lead(visits, least, index, runner_up) == imed.lead_reference(visits, least, index, runner_up) >= 1
 
 
 @settings(max_examples=30)
 @given(seeds, st.booleans())
 def test_the_index_chooses_as_the_reference_does(seed, supports):
     counts, belief = problem(seed, 40 + seed % 200, supports)
-    allowed = imed.skeleton(belief.pair_start, counts.visits)
+    allowed = skeleton(belief.pair_start, counts.visits)
     assert np.array_equal(allowed, imed.skeleton_reference(belief.pair_start, counts.visits))
     probability, rate = belief.mean()
-    gain, bias, greedy = planning.best_policy(belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward,
-                                              belief.running, rate, allowed, belief.pair_start[:-1].copy())
-    args = (belief.pair_start, belief.row_start, belief.next_state, probability, belief.reward, belief.running, rate,
-            counts.visits, gain, bias, greedy, belief.rate_min, belief.rate_max)
-    got, want = imed.index_choice(*args), imed.index_choice_reference(*args, kernel_divergence)
+    model = model_of(belief, probability, rate)
+    gain, bias, greedy = planning.best_policy(model, allowed, belief.pair_start[:-1].copy())
+    args = (model, counts.visits, gain, bias, greedy, belief.rate_min, belief.rate_max)
+    got, want = index_choice(*args), imed.index_choice_reference(*args, kernel_divergence)
     assert np.array_equal(got[0], want[0]) and np.array_equal(got[1], want[1])
     assert np.allclose(got[2], want[2], rtol=1e-12)
-    pair, trying = imed.insisted(*args[:-2], got[2])
+    pair, trying = insisted_kernel(*args[:-2], got[2])
     want_pair, want_trying = imed.insisted_reference(*args[:-2], got[2])
     assert np.array_equal(pair, want_pair) and np.array_equal(trying, want_trying)
 
@@ -137,9 +144,9 @@ def test_cheap_tries_are_insisted_on_sooner():
     visits, greedy, k = np.array([1000, 50, 1000, 50]), np.array([0, 2]), np.array([0.0, 0.08, 0.0, 0.08])
     index = 50 * 0.08 + np.log(50)  # 7.9, above log 1000 = 6.9; below it by less than LEEWAY
     assert np.log(1000) < index < np.log(1000) + imed.LEEWAY
-    for insisted in (imed.insisted, imed.insisted_reference):
-        pair, trying = insisted(start, row_start, next_state, probability, reward, running, rate, visits, 1.0, np.zeros(2),
-                                greedy, k)
+    for insisted in (insisted_kernel, imed.insisted_reference):
+        model = planning.Model(start, row_start, next_state, probability, reward, running, rate)
+        pair, trying = insisted(model, visits, 1.0, np.zeros(2), greedy, k)
         assert list(pair) == [1, 3] and list(trying) == [False, True]
 
 
@@ -158,7 +165,7 @@ def row_of(seed):
 def test_the_upper_index_is_the_references_and_what_it_needs_is_within_the_budget(seed, budget):
     p, value = row_of(seed)
     rest = (0.3, 1.7, 0.2, 0.1, 0.4, 0.5, 4.0)
-    got = bk.upper_worth(p, value, *rest, budget, np.empty(len(p)))
+    got = upper_worth(p, value, *rest, budget, np.empty(len(p)))
     want = bk.upper_worth_reference(p, value, *rest, budget, divergence)
     assert got == pytest.approx(want, rel=1e-8, abs=1e-8)
     here = p @ value + 0.2 + (0.1 - 0.4) / 1.7 - 0.3
@@ -188,18 +195,17 @@ def test_the_upper_choice_is_the_largest_upper_index_of_all(seed, kind):
     upper = np.array([bk.upper_worth_reference(probability[a:a + k], bias[next_state[a:a + k]], bias[0], rate[i], reward[i],
                                                running[i], gain, *bounds, np.log(50) / visits[i] if visits[i] else np.inf,
                                                divergence) for i, a in enumerate(row_start[:-1])])
-    chosen = bk.upper_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy,
-                             *bounds, np.log(50), 0)[0]
+    model = planning.Model(pair_start, row_start, next_state, probability, reward, running, rate)
+    chosen = upper_choice(model, visits, gain, bias, greedy, *bounds, np.log(50), 0)[0]
     assert upper[chosen] >= upper.max() - 1e-8 * size
-    unheard = bk.upper_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy,
-                              *bounds, np.log(50), visits.sum() + 1)
+    unheard = upper_choice(model, visits, gain, bias, greedy, *bounds, np.log(50), visits.sum() + 1)
     assert unheard[0] == greedy[0]
 
 
 def test_the_upper_index_of_a_nearly_certain_row_looks_before_it_stops():
     """A start within rounding of the data's worth is no answer: N = 10^6 visits, a weight of 1e-16 on the better successor."""
     p, value, args = np.array([1.0, 1e-22]), np.array([0.0, 1.0]), (0.0, 1.0, 0.0, 0.3, 0.3, 1.0, 1.0, 1.4e-5)
-    got = bk.upper_worth(p, value, *args, np.empty(2))
+    got = upper_worth(p, value, *args, np.empty(2))
     assert got == pytest.approx(bk.upper_worth_reference(p, value, *args, divergence), rel=1e-3) and got > 1e-5
 
 
@@ -252,7 +258,8 @@ def test_kl_sets_and_the_optimistic_bellman_step_are_the_references(seed, suppor
     assert all(np.allclose(a, b, rtol=1e-9) for a, b in zip(got, want, strict=True))
     u = np.random.default_rng(seed).uniform(0, 2, len(belief.pair_start) - 1)
     empirical = belief.count / np.repeat(np.maximum(1, counts.visits), np.diff(belief.row_start))
-    step = (u, belief.pair_start, belief.row_start, belief.next_state, empirical, *got[:3], belief.reward, belief.running, 5.0)
-    one, two = kl_optimism.kl_bellman(*step), kl_optimism.kl_bellman_reference(*step)
+    step = kl_optimism.KLProblem(belief.pair_start, belief.row_start, belief.next_state, empirical, *got[:3], belief.reward,
+                                 belief.running, 5.0)
+    one, two = kl_optimism.kl_bellman(u, step), kl_optimism.kl_bellman_reference(u, step)
     assert np.allclose(one[0], two[0], atol=1e-9) and np.array_equal(one[1], two[1])
     assert np.allclose(one[2], two[2]) and np.allclose(one[3], two[3], atol=1e-6)

@@ -34,15 +34,16 @@ def full(arrays, u):
     return not arrays[-1] and bool((np.diff(arrays[1]) == len(u)).any())
 
 
-def copied(arrays):
-    return tuple(x.copy() if isinstance(x, np.ndarray) else x for x in arrays)
+def copied(arrays, u):
+    """Return the arrays as the kernels take them; rows may be reordered."""
+    return kernels.Extended(*(x.copy() if isinstance(x, np.ndarray) else x for x in arrays), full(arrays, u))
 
 
 def step(u, arrays, slack=None, value=None):
     n = len(u)
     u_next, pair, rising = np.empty(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
     work = np.empty(n), np.arange(n)
-    low, high = kernels.bellman_step(u, u_next, pair, rising, slack, value, *work, *copied(arrays), full(arrays, u))
+    low, high = kernels.bellman_step(u, u_next, pair, rising, slack, value, *work, copied(arrays, u))
     return u_next, pair, rising, low, high
 
 
@@ -52,7 +53,7 @@ def test_the_bellman_step_equals_its_reference(seed, n_states, n_actions, known,
     arrays = problem(seed, n_states, n_actions, known, ties)
     rng = np.random.default_rng(seed + 1)
     u = rng.integers(0, 3, n_states) / 4 if ties else rng.normal(size=n_states)
-    expected, pairs, rising = kernels.bellman_step_reference(u, *arrays)
+    expected, pairs, rising = kernels.bellman_step_reference(u, copied(arrays, u))
     found = step(u, arrays)
     np.testing.assert_allclose(found[0], expected, rtol=0, atol=1e-12)
     assert (found[3], found[4]) == pytest.approx(((expected - u).min(), (expected - u).max()), abs=1e-12)
@@ -65,8 +66,8 @@ def test_the_bellman_step_equals_its_reference(seed, n_states, n_actions, known,
 def test_the_iteration_equals_its_reference(seed, n_states, n_actions, known):
     arrays = problem(seed, n_states, n_actions, known)
     u, damping = np.zeros(n_states), 0.9 if known else 1.0
-    expected = kernels.extended_value_iteration_reference(u, 1e-3, 60, damping, *arrays)
-    found = kernels.extended_value_iteration(u, 1e-3, 60, damping, *copied(arrays), full(arrays, u))
+    expected = kernels.extended_value_iteration_reference(u, 1e-3, 60, damping, copied(arrays, u))
+    found = kernels.extended_value_iteration(u, 1e-3, 60, damping, copied(arrays, u))
     np.testing.assert_allclose(u, expected[0], rtol=0, atol=1e-12)
     assert found[0].tolist() == expected[1].tolist()
     assert found[1].tolist() == expected[2].tolist()
@@ -82,7 +83,7 @@ def test_long_rows_are_sorted_right_when_their_order_breaks_completely():
               np.tile(np.arange(1, n) / np.arange(1, n).sum(), n), np.full(n, 0.2), np.full(n, 0.5), np.full(n, 0.9),
               rng.uniform(0, 1, n), np.zeros(n), False)
     for u in (rng.normal(size=n), np.arange(n) * 1.0, -np.arange(n) * 1.0):
-        np.testing.assert_allclose(step(u, arrays)[0], kernels.bellman_step_reference(u, *arrays)[0], rtol=0, atol=1e-11)
+        np.testing.assert_allclose(step(u, arrays)[0], kernels.bellman_step_reference(u, copied(arrays, u))[0], rtol=0, atol=1e-11)
 
 
 @given(seed=st.integers(0, 10**6), n_states=st.integers(2, 8))
@@ -117,14 +118,13 @@ def test_an_eliminated_action_is_never_the_best(seed, n_states, known):
 
 @given(seed=st.integers(0, 10**6), n_states=st.integers(2, 9), known=st.booleans())
 def test_the_policy_rows_carry_the_optimistic_model_of_the_step(seed, n_states, known):
-    arrays = copied(problem(seed, n_states, 3, known))
     u = np.random.default_rng(seed).normal(size=n_states)
+    arrays = copied(problem(seed, n_states, 3, known), u)
     u_next, pair, rising = np.empty(n_states), np.zeros(n_states, dtype=np.int64), np.zeros(n_states, dtype=bool)
     order = np.arange(n_states)
-    kernels.bellman_step(u, u_next, pair, rising, None, None, np.empty(n_states), order, *arrays, full(arrays, u))
-    _, row_start, next_state, probability, reach, slow, fast, reward, running, _ = arrays
-    start, state, weight, slowness = policy_rows(u, pair, rising, order, row_start, next_state, probability, reach, slow,
-                                                 fast, known, full(arrays, u))
+    kernels.bellman_step(u, u_next, pair, rising, None, None, np.empty(n_states), order, arrays)
+    slow, fast, reward, running = arrays.slow, arrays.fast, arrays.reward, arrays.running
+    start, state, weight, slowness = policy_rows(u, pair, rising, order, arrays)
     for s in range(n_states):
         ratio = fast[pair[s]] if rising[s] else slow[pair[s]]
         mean = (weight[start[s] : start[s + 1]] * u[state[start[s] : start[s + 1]]]).sum()

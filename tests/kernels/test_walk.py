@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sojourn.kernels.bulk_walk import settle, settle_reference, walk_bulk, walk_bulk_reference
-from sojourn.kernels.fast_walk import packed_cells, walk_fast
-from sojourn.kernels.walk import holding_time, holding_time_reference, walk_plan, walk_plan_reference
+from sojourn.kernels import fast_walk, walk
+from sojourn.kernels.jit import from_python
+from sojourn.kernels.ledger import DONE, STATE, TAKEN, book, book_reference, empty_begun, empty_ledger
+from sojourn.kernels.walk import holding_time, holding_time_reference, walk_plan_reference
 from sojourn.learn.counts import Counts
-from sojourn.learn.streams import restore_stream, stream_state
+from sojourn.learn.streams import stream_state
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.holding import LAWS, law_of
-from sojourn.simulation.shapes import Course, Fold, trace_of
 from sojourn.simulation.world import world_of
 
+walk_fast, walk_plan = from_python(fast_walk.walk_fast), from_python(walk.walk_plan)
 WRITTEN = {"gamma": "gamma:shape=0.7", "erlang": "erlang:stages=3", "weibull": "weibull:shape=1.5", "pareto": "pareto:shape=2.5",
            "uniform": "uniform:spread=0.5", "lognormal": "lognormal:cv=2", "hyperexponential": "hyperexponential:probability=0.3"}
 
@@ -34,45 +35,34 @@ def some_model(seed: int, running: bool = False, paid: bool = False) -> CTMDP:
 
 
 class Setting:
-    """Everything one walk changes, so that two of them can be compared."""
+    """A ledger with a plan in it, and both random streams: everything one walk changes, so that two of them can be compared."""
 
     def __init__(self, model: CTMDP, seed: int, laws=None, randomized: bool = False, rows: int = 0):
         rng = np.random.default_rng(seed + 1)
-        self.knowledge = model.knowledge()
-        self.world = world_of(model, laws)
-        self.counts = Counts(self.knowledge, delta=0.3)
-        self.counts.reserve(len(model.next_state))
-        c = self.counts
-        slot_of = np.full(len(model.next_state), -1, dtype=np.int64)
-        self.fold = Fold(c.visits, c.holding_sum, c.reward_sum, c.head, c.slot_state, c.slot_next, c.slot_count, c.used, slot_of,
-                         c.scale)
-        self.left = rng.integers(1, 60, model.n_pairs)
+        known = model.knowledge()
+        counts = Counts(known, delta=0.3)
+        counts.reserve(len(model.next_state))
+        arrays = counts.arrays(np.full(len(model.next_state), -1, dtype=np.int64))
+        ledger = empty_ledger(world_of(model, laws), arrays, empty_begun(1, known.n_states, known.n_pairs, 0), rows)
+        ledger.plan.left[:] = rng.integers(1, 60, model.n_pairs)
         self.rng = np.random.Generator(np.random.PCG64(seed))
         self.own = np.random.Generator(np.random.PCG64(seed + 2))
-        pairs = np.array([rng.integers(model.pair_start[s], model.pair_start[s + 1]) for s in range(model.n_states)])
+        ledger.plan.pair[:] = [rng.integers(model.pair_start[s], model.pair_start[s + 1]) for s in range(model.n_states)]
         table = np.cumsum(rng.dirichlet(np.ones(model.n_actions), model.n_states), axis=1)
         table[:, -1] = 1.0
-        self.course = Course(pairs, table if randomized else np.zeros((0, 0)), self.knowledge.pair_table.astype(np.int64), self.own)
-        self.clock, self.trace = np.zeros(3), trace_of(rows)
-        self.total = np.zeros(model.n_pairs, dtype=np.int64)
+        plan = ledger.plan._replace(cumulative=table, pair_table=known.pair_table.astype(np.int64)) if randomized else ledger.plan
+        self.ledger = ledger._replace(plan=plan, words=stream_state(self.rng))
 
-    def run(self, kernel, state: int, epochs: int, max_time: float = np.inf):
-        return tuple(int(x) for x in kernel(self.world, state, self.rng, self.course, self.left, self.fold, epochs, max_time,
-                                            self.clock, self.trace))
-
-    def run_fast(self, state: int, epochs: int, max_time: float = np.inf):
-        words, w = stream_state(self.rng), self.world
-        out = walk_fast(w, state, words, self.course.pair, self.left, self.total, self.fold, epochs, max_time, self.clock,
-                        np.zeros(8 * (len(w.pair_start) - 1), dtype=np.int64), packed_cells(w.next_state, w.cut, w.own, w.other))
-        return tuple(int(x) for x in out), words
+    def run(self, walk, epochs: int, max_time: float = np.inf) -> bool:
+        return bool(walk(self.ledger, self.rng, self.own, epochs, max_time))
 
     def seen(self) -> list[np.ndarray]:
-        arrays = [*self.fold[:-1], self.left, self.clock, stream_state(self.own), *self.trace]
-        return [np.array(a) for a in arrays]
+        x = self.ledger
+        return [np.array(a) for a in (*x.counts, x.visits, x.clock, x.at, *x.plan, stream_state(self.own), *x.trace)]
 
 
 def same(one: Setting, two: Setting) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(one.seen(), two.seen()))
+    return all(np.array_equal(a, b) for a, b in zip(one.seen(), two.seen(), strict=True))
 
 
 @settings(max_examples=60)
@@ -80,8 +70,10 @@ def same(one: Setting, two: Setting) -> bool:
 def test_the_general_walk_equals_its_reference(seed, randomized, paid, max_time):
     model = some_model(seed, running=True, paid=paid)
     one, two = (Setting(model, seed, None, randomized, rows=400) for _ in range(2))
-    assert one.run(walk_plan, 0, 400, max_time) == two.run(walk_plan_reference, 0, 400, max_time)
-    assert same(one, two) and one.rng.random() == two.rng.random()
+    for epochs in (150, 250):  # the trace goes on where it was
+        assert one.run(walk_plan, epochs, max_time) == two.run(walk_plan_reference, epochs, max_time)
+        assert same(one, two)
+    assert one.rng.random() == two.rng.random()
 
 
 @settings(max_examples=60)
@@ -90,43 +82,19 @@ def test_the_fast_walk_equals_the_reference(seed, running, max_time, law):
     model = some_model(seed, running)
     laws = {(s, 0): "deterministic" for s in range(0, model.n_states, 2)} if law == "mixed" else law
     one, two = Setting(model, seed, laws), Setting(model, seed, laws)
-    fast, words = one.run_fast(0, 400, max_time)
-    assert fast == two.run(walk_plan_reference, 0, 400, max_time)
-    assert same(one, two) and np.array_equal(words, stream_state(two.rng))
-    assert np.array_equal(one.total, two.fold.visits)
-
-
-@settings(max_examples=40)
-@given(st.integers(0, 10**6), st.booleans())
-def test_the_bulk_walk_equals_its_reference(seed, running):
-    model = some_model(seed, running)
-    one, two = Setting(model, seed), Setting(model, seed)
-    safe = np.random.default_rng(seed).integers(0, 30, model.n_pairs)
-    pending = np.zeros(model.n_pairs, dtype=np.int64), np.zeros(model.n_pairs, dtype=np.int64)
-    w, words = one.world, stream_state(one.rng)
-    fast = walk_bulk(w, 0, words, one.course.pair, one.left, one.total, one.fold, 300, safe, one.clock, pending[0],
-                     np.zeros(8 * model.n_states, dtype=np.int64), packed_cells(w.next_state, w.cut, w.own, w.other))
-    plain = walk_bulk_reference(two.world, 0, two.rng, two.course.pair, two.left, two.total, two.fold, 300, safe, two.clock,
-                                pending[1])
-    assert tuple(map(int, fast)) == tuple(map(int, plain)) and same(one, two)
-    assert np.array_equal(words, stream_state(two.rng)) and np.array_equal(*pending)
-    assert np.array_equal(one.total, one.fold.visits)
-    restore_stream(one.rng, words)
-    for here, draw, waiting in ((one, settle, pending[0]), (two, settle_reference, pending[1])):
-        draw(here.rng, here.world, here.course.pair, waiting, plain[3] if plain[5] else -1, here.fold.holding_sum, here.clock)
-    assert same(one, two) and one.rng.random() == two.rng.random() and not pending[0].any()
+    for epochs in (400, 3):
+        assert one.run(walk_fast, epochs, max_time) == two.run(walk_plan_reference, epochs, max_time)
+        assert same(one, two) and np.array_equal(one.ledger.words, stream_state(two.rng))
+    assert not one.ledger.world.cells.reshape(-1, 4)[:, 2:].any()
 
 
 def test_a_plan_ends_on_arriving_at_a_pair_with_nothing_left_not_when_its_last_visit_is_spent():
     model = CTMDP.from_arrays([[[0, 1]], [[1, 0]]], [[1.0], [1.0]], [[0.0], [0.0]])
-    here = Setting(model, 0)
-    here.left[:] = (2, 5)
-    (state, epochs, ended, _, _), _ = here.run_fast(0, 100)
-    assert (state, epochs, ended) == (0, 4, True)  # 0 1 0 1, then back in 0
-    again = Setting(model, 0)
-    again.left[:] = (2, 5)
-    (state, epochs, ended, _, _), _ = again.run_fast(0, 4)
-    assert (state, epochs, ended) == (0, 4, False)
+    for most, ended in ((100, True), (4, False)):  # 0 1 0 1, then back in 0
+        here = Setting(model, 0)
+        here.ledger.plan.left[:] = (2, 5)
+        assert here.run(walk_fast, most) == ended
+        assert (here.ledger.at[STATE], here.ledger.at[DONE], here.ledger.plan.epochs[TAKEN]) == (0, 4, 4)
 
 
 @pytest.mark.parametrize("name", sorted(LAWS))
@@ -144,13 +112,21 @@ def test_a_walk_under_other_laws_equals_its_reference():
         if name == "unit":
             continue
         one, two = (Setting(model, 9, WRITTEN.get(name, name), rows=50) for _ in range(2))
-        assert one.run(walk_plan, 0, 50) == two.run(walk_plan_reference, 0, 50)
+        assert one.run(walk_plan, 50) == two.run(walk_plan_reference, 50)
         assert same(one, two)
+
+
+def test_epochs_are_booked_as_the_reference_books_them_and_none_leave_no_trace():
+    one, two = (Setting(some_model(2), 2) for _ in range(2))
+    for epochs in (0, 3):
+        book(one.ledger.at, one.ledger.plan.epochs, one.ledger.counts.epoch, 1, epochs, 2, 4)
+        book_reference(two.ledger, 1, epochs, 2, 4)
+        assert same(one, two) and one.ledger.at[DONE] == epochs
 
 
 def test_settings_are_independent_copies():
     model = some_model(1)
     here = Setting(model, 1)
     before = copy.deepcopy(here.seen())
-    Setting(model, 1).run_fast(0, 50)
+    Setting(model, 1).run(walk_fast, 50)
     assert all(np.array_equal(a, b) for a, b in zip(before, here.seen()))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sojourn.learn.learner import begin_episode
+from sojourn.simulation.episode import next_episode
 
 
 class Walker:
@@ -16,25 +16,21 @@ class Walker:
         self.model, self.learner, self.state = model, learner, 0
         self.knowledge = learner.knowledge if knowledge is None else knowledge
         self.rng = np.random.default_rng(seed)
+        self.episode: Any = None
         self.decisions: list[tuple[int, int]] = []
         self.episodes: list[Any] = []
 
     def pair(self) -> int:
-        episode = self.learner.episode
-        if episode.cumulative is None:
-            return int(episode.policy_pair[self.state])
         if self.drawn is None:
-            u = self.learner.rng.random()
-            action = int(np.searchsorted(episode.cumulative[self.state], u, side="right"))
-            self.drawn = int(self.knowledge.pair_table[self.state, action])
+            self.drawn = self.episode.pair_in(self.state, self.learner.rng)
         return self.drawn
 
     def walk(self, epochs: int) -> "Walker":
         for _ in range(epochs):
             self.drawn: int | None = None
-            episode = self.learner.episode
-            if episode is None or episode.epochs_left <= 0 or episode.ends_before(self.pair()):
-                self.episodes.append(begin_episode(self.learner, self.knowledge))
+            if self.episode is None or self.episode.epochs_left <= 0 or self.episode.ends_before(self.pair()):
+                self.episode = next_episode(self.learner, self.knowledge, self.episode, len(self.decisions) + 1)
+                self.episodes.append(self.episode)
                 self.drawn = None
             pair = self.pair()
             row = slice(self.model.row_start[pair], self.model.row_start[pair + 1])
@@ -42,7 +38,7 @@ class Walker:
             after = int(self.rng.choice(self.model.next_state[row], p=self.model.probability[row]))
             self.decisions.append((self.state, int(self.knowledge.pair_action[pair])))
             self.learner.counts.add(pair, tau, after, float(self.model.reward[pair]))
-            self.learner.episode.spend(pair)
+            self.episode.spend(pair)
             self.state = after
         return self
 

@@ -8,7 +8,7 @@ import pytest
 from sojourn.errors import ParameterError
 from sojourn.learn.ct_ucrl import CTUCRL
 from sojourn.learn.doubling import Doubling, DoublingCTUCRL, phase_ends
-from sojourn.learn.learner import History, Plan, begin_episode
+from sojourn.learn.learner import History, Plan
 from sojourn.learn.unknown_bounds import UnknownRatesCTUCRL
 from sojourn.zoo.catalogue import make
 
@@ -38,7 +38,7 @@ def test_a_phase_is_ct_ucrl_on_the_data_of_the_phase_alone(walker):
     learner = DoublingCTUCRL(model.knowledge(), radius_scale=0.1)
     walk = walker(model, learner).walk(16)
     alone = CTUCRL(model.knowledge(), delta=1 / 240, radius_scale=0.1)
-    plan, fresh = begin_episode(learner, learner.knowledge).plan, alone.plan()
+    plan, fresh = learner.plan(), alone.plan()
     assert plan.policy.tolist() == fresh.policy.tolist()
     assert plan.max_epochs == 240
     assert walk.learner.phase == 3

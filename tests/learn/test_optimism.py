@@ -8,10 +8,17 @@ from hypothesis import strategies as st
 from sojourn.errors import ToleranceError
 from sojourn.kernels import optimism as kernels
 from sojourn.learn.counts import Counts
-from sojourn.learn.optimism import extended_problem, extended_value_iteration, fast_extended_value_iteration
-from sojourn.learn.plausible import PlausibleSet, plausible_set, rate_interval
+from sojourn.learn.optimism import Improved, extended_iteration
+from sojourn.learn.plausible import (
+    PlausibleSet,
+    extended_value_iteration,
+    fast_extended_value_iteration,
+    plausible_set,
+    rate_interval,
+)
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
+from sojourn.solving.solve import solve
 
 
 def golden_problem(case):
@@ -29,7 +36,7 @@ def golden_problem(case):
 def one_step(plausible, knowledge, u):
     n = knowledge.n_states
     u_next, pair, rising = np.empty(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
-    kernels.bellman_step(u, u_next, pair, rising, None, None, np.empty(n), np.arange(n), *extended_problem(plausible, knowledge))
+    kernels.bellman_step(u, u_next, pair, rising, None, None, np.empty(n), np.arange(n), plausible.iteration(knowledge).problem)
     rate = np.where(rising, plausible.rate_high[pair], plausible.rate_low[pair])
     return u_next, knowledge.pair_action[pair], rate
 
@@ -57,8 +64,8 @@ def test_the_whole_iteration_is_the_golden_one(golden):
 def test_ties_go_to_the_lowest_action():
     knowledge = Knowledge.from_arrays(np.full((3, 4), 0.5), (1.0, 2.0))
     plausible = plausible_set(Counts(knowledge, 0.1), knowledge, 0.1)
-    for solve in (extended_value_iteration, fast_extended_value_iteration):
-        assert solve(plausible, knowledge, 1.0).policy.tolist() == [0, 0, 0]
+    for planner in (extended_value_iteration, fast_extended_value_iteration):
+        assert planner(plausible, knowledge, 1.0).policy.tolist() == [0, 0, 0]
 
 
 def random_model(rng, n_states, n_actions=2, successors=None):
@@ -160,8 +167,8 @@ def test_with_known_supports_a_swap_at_the_largest_rate_is_planned_for_though_th
     for planner in (extended_value_iteration, fast_extended_value_iteration):
         found = planner(plausible, knowledge, 1e-6)
         assert found.gain_bounds == pytest.approx((1.0, 1.0), abs=1e-5)
-    problem = extended_problem(plausible, knowledge)
-    assert not kernels.extended_value_iteration(np.zeros(2), 1e-6, 10_000, 1.0, *problem)[5]
+    problem = plausible.iteration(knowledge).problem
+    assert not kernels.extended_value_iteration(np.zeros(2), 1e-6, 10_000, 1.0, problem)[5]
 
 
 def test_known_supports_rule_out_staying_in_the_best_state():
@@ -173,10 +180,37 @@ def test_known_supports_rule_out_staying_in_the_best_state():
     assert gains[0] < gains[1] - 0.01
 
 
+class Known:
+    """A confidence set of one model: plain value iteration, damped.  All that a new set must bring."""
+
+    remedy = "Wait."
+
+    def __init__(self, model):
+        self.model = model
+
+    def improve(self, u, tolerance, most):
+        m, top = self.model, self.model.bounds[1]
+        value = (m.reward + m.matrix @ u - u[m.pair_state]) * m.rate / top + m.running / top
+        pair = m.pair_start[:-1] + [int(np.argmax(row)) for row in np.split(value, m.pair_start[1:-1])]
+        step = value[pair]
+        if np.ptp(step) >= tolerance:
+            u += 0.9 * step
+        return Improved(pair, m.rate[pair], 1, step.min(), step.max(), bool(np.ptp(step) < tolerance))
+
+
+def test_a_new_set_needs_no_more_than_its_own_iteration():
+    model = random_model(np.random.default_rng(4), 5)
+    found = extended_iteration(Known(model), model.knowledge(), 1e-9)
+    best = solve(model)
+    assert found.policy.tolist() == best.policy.tolist() and found.gain == pytest.approx(best.gain, abs=1e-6)
+    with pytest.raises(ToleranceError, match=r"after 3 steps.*Wait"):
+        extended_iteration(Known(model), model.knowledge(), 1e-9, max_steps=3)
+
+
 def test_too_few_sweeps_raise_with_the_best_so_far():
     rng = np.random.default_rng(0)
     model = random_model(rng, 5)
     plausible = plausible_set(observed(rng, model, model.knowledge(), 50), model.knowledge(), 0.1, radius_scale=0.01)
-    with pytest.raises(ToleranceError, match="after 2 sweeps") as error:
+    with pytest.raises(ToleranceError, match="after 2 steps") as error:
         extended_value_iteration(plausible, model.knowledge(), 1e-12, max_sweeps=2)
     assert error.value.best.sweeps == 2

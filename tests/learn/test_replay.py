@@ -7,7 +7,7 @@ import pytest
 
 from sojourn.learn.ct_ucrl import CTUCRL
 from sojourn.learn.doubling import DoublingCTUCRL
-from sojourn.learn.learner import begin_episode
+from sojourn.simulation.episode import next_episode
 from sojourn.simulation.session import Session
 
 REPLAYS = ["replay_ct_ucrl_two_state", "replay_ct_ucrl_three_state", "replay_doubling_three_state"]
@@ -20,9 +20,9 @@ def walk(learner, knowledge, replay):
     state, episode = replay["initial_state"], None
     for exponential, uniform in replay["draws"]:
         started = None
-        if episode is None or episode.ends_before(episode.policy_pair[state]):
-            episode = started = begin_episode(learner, knowledge)
-        pair = episode.policy_pair[state]
+        if episode is None or episode.ends_before(episode.under_way.pair[state]):
+            episode = started = next_episode(learner, knowledge, episode, learner.counts.epoch)
+        pair = episode.under_way.pair[state]
         action = int(knowledge.pair_action[pair])
         tau = exponential / rates[state][action]
         total, after = Fraction(0), None

@@ -12,7 +12,7 @@ def test_it_explores_for_the_stated_number_of_epochs_and_then_plans_with_estimat
     model = make("three-state")
     learner = UnknownRatesCTUCRL(model.knowledge(), delta=0.1, exploration=300, margin=2.0)
     walk = walker(model, learner).walk(300)
-    assert len(walk.episodes) == 1 and walk.episodes[0].cumulative is not None
+    assert len(walk.episodes) == 1 and len(walk.episodes[0].under_way.cumulative) == 3
     share = np.mean([action for _, action in walk.decisions])
     assert 0.4 < share < 0.6  # 300 fair coins leave (0.4, 0.6) with probability 5e-4, and the seed is fixed
     assert set(learner.snapshot()) >= {"visits", "truncated_mean"}
@@ -20,7 +20,7 @@ def test_it_explores_for_the_stated_number_of_epochs_and_then_plans_with_estimat
     low, high = learner.rate_bounds
     assert low == 1 / learner.inner.plausible.truncated_mean.max() / 2
     assert low < model.rate.min() and model.rate.max() < high
-    assert walk.episodes[1].start_epoch == 301 and walk.episodes[1].cumulative is None
+    assert walk.episodes[1].start_epoch == 301 and len(walk.episodes[1].under_way.cumulative) == 0
     assert walk.episodes[1].plan.info["rate_max"] == high
 
 

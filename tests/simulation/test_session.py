@@ -36,10 +36,10 @@ def test_a_report_that_cannot_be_true_is_refused_and_counts_nothing(session, lab
     for _ in range(5):
         _ = session.action
         session.report(0.25, 1 if session.state != 1 else 2)
-    action, before, left = session.action, counted(session), session.learner.episode.left.copy()
+    action, before, left = session.action, counted(session), session._episode.left.copy()
     with pytest.raises(ReportError, match=words):
         session.report(*report)
-    assert lab.equal(counted(session), before) and np.array_equal(session.learner.episode.left, left)
+    assert lab.equal(counted(session), before) and np.array_equal(session._episode.left, left)
     assert (session.action, session.epoch) == (action, 6)
     session.report(0.25, 0)
     assert session.epoch == 7
@@ -157,15 +157,15 @@ def test_an_action_outside_the_admissible_ones_is_refused():
         _ = Session(Wild(), 0).action
 
 
-def test_a_restored_learner_in_a_new_session_shows_its_episode_as_before():
+def test_a_restored_session_shows_its_episode_as_before():
     knowledge = make("three-state").knowledge()
     session = Session(CTUCRL(knowledge, delta=0.1), 0)
     for _ in range(20):
         _ = session.action
         session.report(0.3, (session.state + 1) % 3)
-    learner = CTUCRL(knowledge, delta=0.1)
-    learner.restore(session.learner.state())
-    before, after = session.episode, Session(learner, session.state).episode
+    again = Session(CTUCRL(knowledge, delta=0.1), 0)
+    again.restore(session.save())
+    before, after = session.episode, again.episode
     assert (after.index, after.start_epoch) == (before.index, before.start_epoch) and after.visits.sum() == before.start_epoch - 1
     for table in ("policy", "visits", "truncated_mean", "transition_radius", "holding_radius", "rate_interval"):
         assert np.array_equal(getattr(after, table), getattr(before, table))
@@ -186,7 +186,7 @@ def test_a_draw_beyond_the_sum_of_a_row_of_probabilities_takes_its_last_action(r
 
     session = Session(Coin(), 0)
     assert session.action == np.flatnonzero(row)[-1]
-    assert session.learner.episode.cumulative[0, session.action] > 1
+    assert session._episode.under_way.cumulative[0, session.action] > 1
 
 
 def test_a_random_stream_that_numpy_does_not_know_is_refused_in_words():

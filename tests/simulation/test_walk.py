@@ -88,6 +88,44 @@ def test_the_size_of_the_calls_changes_nothing(lab, law, monkeypatch):
     assert lab.equal(*states)
 
 
+def as_first_saved(state: dict) -> dict:
+    """Return the state of a walk as format 1 had it: a learner that says nothing of itself, Plan.info in columns of the rows."""
+    learner = {key: value for key, value in state["learner"].items() if key not in ("format", "class", "parameters", "knowledge")}
+    learner |= {"episode": state["episode"]}
+    learner.pop("planned_epoch", None)
+    log = dict(state["log"])
+    info, rows = log.pop("info"), log["rows"]
+    names = ("optimistic_gain", "sweeps", "empty_intervals")
+    more = [info.get(name, np.full(len(rows), np.nan)) for name in names]
+    return {key: value for key, value in state.items() if key != "own"} | {
+        "learner": learner, "log": log | {"rows": np.column_stack([rows, *more])}}
+
+
+@pytest.mark.parametrize("name", ["ct-ucrl", "ct-psrl", "ct-imed", "ct-ce", "random"])
+def test_a_walk_saved_by_an_earlier_version_goes_on(lab, name):
+    model = lab.model(7)
+    whole, first, again = (Walk(model, lab.build(name, model, 3), seed=3) for _ in range(3))
+    whole.advance(300)
+    first.advance(123)
+    again.restore(as_first_saved(first.state()))
+    again.advance(300)
+    assert np.array_equal(whole.visits, again.visits) and whole.time == again.time
+    episodes = [walk.log.episodes(walk.epoch, walk.visits) for walk in (whole, again)]
+    assert np.array_equal(episodes[0].start_epoch, episodes[1].start_epoch)
+    assert np.array_equal(episodes[0].sweeps, episodes[1].sweeps, equal_nan=True)
+
+
+def test_a_refused_state_leaves_the_walk_as_it_was(lab):
+    model = lab.model(7)
+    walk, other = Walk(model, lab.build("ct-ce", model)), Walk(model, lab.build("ct-ucrl", model))
+    walk.advance(50)
+    other.advance(20)
+    before = walk.state()
+    with pytest.raises(ParameterError, match="this learner is a"):
+        walk.restore(other.state())
+    assert lab.equal(walk.state(), before)
+
+
 def test_a_state_survives_a_file_without_pickle(lab):
     model = lab.model(8)
     walk = Walk(model, lab.build("ct-ucrl", model))
@@ -192,7 +230,7 @@ def test_room_for_new_successors_is_made_again_after_someone_else_has_counted():
     for k in range(1, states):
         learner.counts.add(k, 0.5, 0)  # takes room that the walk had set aside
     walk.advance(6)
-    unknown = int((walk._folding.fold.slot_of < 0).sum())
+    unknown = int((walk.ledger.counts.slot_of < 0).sum())
     assert len(learner.counts.slot_state) - int(learner.counts.used[0]) >= unknown > 20
 
 

@@ -83,8 +83,8 @@ def test_planned_gains_are_at_least_the_true_one_whenever_the_model_is_plausible
         walk = Walk(model, learner, seed=seed)
         always, seen = True, None
         while walk.step(until_epoch=3000):
-            if learner.episode is not seen:
-                seen = learner.episode
+            if walk.episode is not seen:
+                seen = walk.episode
                 plausible = learner.contains(matrix, model.rate)
                 always = always and plausible
                 assert not plausible or seen.plan.info["optimistic_gain"] >= gain - 1e-9

@@ -12,14 +12,14 @@ from sojourn.errors import ParameterError
 
 ROWS = 12
 DELTA = 0.01
-EPOCHS = 1e7
+EPOCHS = 1e6
 LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficulty`
 
 
 @click.command("learn")
 @model_argument
 @click.option("--learner", "name", default="default", show_default=True, metavar="NAME", help="A name of `sojourn learners`.")
-@click.option("--epochs", type=float, help="How many decisions (1e7 if no --time is given).")
+@click.option("--epochs", type=float, help="How many decisions (1e6 if no --time is given).")
 @click.option("--time", "max_time", type=float, help="How much time instead; the regret is then R_T.")
 @click.option("--delta", type=float, help="Confidence of the learner, where it has one (0.01).")
 @click.option("--horizon", type=float, help="Instead of --delta: N decisions, delta = 1/N.")
@@ -30,7 +30,7 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
 @click.option("--reward-range", type=(float, float), metavar="LO HI", help="Scale of the rewards inside the learner (the model's).")
 @click.option("--unscaled", is_flag=True, help="Leave the rewards as they are, as the paper prints it.")
 @click.option("--param", multiple=True, metavar="KEY=VALUE", help="Further parameters of the learner; may be repeated.")
-@click.option("--holding-times", metavar="LAW", help="Another law of the holding times, e.g. erlang:stages=3, or bulk.")
+@click.option("--holding-times", metavar="LAW", help="Another law of the holding times, e.g. erlang:stages=3.")
 @click.option("--checkpoints", type=int, default=200, show_default=True, help="How many moments to report.")
 @click.option("--plot", "picture", type=click.Path(dir_okay=False, writable=True), help="Draw the regret: .png, .svg or .pdf.")
 @json_option
@@ -75,18 +75,9 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
         learner = built(model, options)
     for warning in said:
         click.echo(f"warning: {warning.message}", err=True)
-    _announce(learner)
     run = simulate(model, learner, max_epochs=epochs, max_time=max_time, start=state, seed=options["seed"],
                    checkpoints=options["checkpoints"], holding_times=options["holding_times"], progress=bar)
     return run, options["name"]
-
-
-def _announce(learner: Any) -> None:
-    """Say on a terminal why nothing moves at first, where kernels must be compiled."""
-    from sojourn.kernels.jit import is_kept
-
-    if sys.stderr.isatty() and not is_kept("walk_samples" if hasattr(learner, "walk_plans") else "walk_fast"):
-        click.echo("compiling for this machine: once, up to a minute", err=True)
 
 
 def built(model: Any, options: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The Burnetas-Katehakis index: the best that an action may still be worth, given how far its data allow it to move.
+"""The Burnetas-Katehakis index: the largest worth of an action over all rows and rates within N KL <= log t of its data.
 
 U(s,a) = sup { r + (c - ρ)/l + Σ q h - h(s) : N(s,a) KL((p̂,λ̂) ‖ (q,l)) <= log t }.  The least divergence K_v that lifts an action's
 worth to v grows with v, so U is the largest v with N K_v <= log t: one root, found with the kernel of eq:K.  The reference halves
@@ -7,7 +7,7 @@ a bracket; the kernel draws secants of sqrt(K_v), which is nearly a line in v, a
 
 import numpy as np
 
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inner
 from sojourn.kernels.least_divergence import least_divergence_row
 
 HALVINGS = 40
@@ -27,7 +27,7 @@ def upper_worth_reference(p, value, here, rate, reward, running, gain, rate_min,
     return low
 
 
-@kernel
+@inner
 def worth_range(p, value, here, rate, reward, running, gain, rate_min, rate_max):
     """Return (worth by the data, largest worth at all, standard deviation of one visit's worth)."""
     drift = running - gain
@@ -41,7 +41,7 @@ def worth_range(p, value, here, rate, reward, running, gain, rate_min, rate_max)
             np.sqrt(square + (drift / rate) ** 2))
 
 
-@kernel
+@inner
 def upper_worth(p, value, here, rate, reward, running, gain, rate_min, rate_max, budget, tilted):
     low, high, deviation = worth_range(p, value, here, rate, reward, running, gain, rate_min, rate_max)
     if budget == np.inf:
@@ -66,14 +66,15 @@ def upper_worth(p, value, here, rate, reward, running, gain, rate_min, rate_max,
     return worth
 
 
-@kernel
-def upper_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy, rate_min,
-                 rate_max, log_epoch, least):
+@inner
+def upper_choice(model, visits, gain, bias, greedy, rate_min, rate_max, log_epoch, least):
     """Return the pair with the largest U in each state; one never tried may be worth all.  Of pairs alike the greedy one stays.
 
     In a state seen fewer than `least` times it is the greedy one.  The greedy action's U is found first: of most others one look at
     the divergence that would lift them as high says that they are below it.
     """
+    pair_start, row_start, next_state, probability = model.pair_start, model.row_start, model.next_state, model.probability
+    reward, running, rate = model.reward, model.running, model.rate
     chosen = greedy.copy()
     value = np.empty(len(next_state))
     tilted = np.empty(len(next_state))

@@ -109,20 +109,22 @@ def sorted_rows(head, slot_state, slot_next, slot_count, used):
     return row_start, next_state, count
 
 
-def count_rows_reference(pair, holding_time, next_state, reward, scale, visits, holding_sum, reward_sum, head, slot_state,
-                         slot_next, slot_count, used) -> None:
+def count_rows_reference(counts, pair, holding_time, next_state, reward) -> None:
     """Count epochs in order: visits, the holding time if it is kept, the reward, the successor.  Paper: alg: CTUCRL, step 3"""
+    slots = counts.head, counts.slot_state, counts.slot_next, counts.slot_count, counts.used
     for i, tau, state, paid in zip(pair, holding_time, next_state, reward):
-        visits[i] += 1
-        if keeps_reference(tau, visits[i], scale):
-            holding_sum[i] += tau
-        reward_sum[i] += paid
-        slot_count[find_slot_reference(i, state, head, slot_state, slot_next, slot_count, used)] += 1
+        counts.visits[i] += 1
+        if keeps_reference(tau, counts.visits[i], counts.scale[0]):
+            counts.holding_sum[i] += tau
+        counts.reward_sum[i] += paid
+        counts.slot_count[find_slot_reference(i, state, *slots)] += 1
+    counts.epoch[0] += len(pair)
 
 
 @kernel
-def count_rows(pair, holding_time, next_state, reward, scale, visits, holding_sum, reward_sum, head, slot_state, slot_next,
-               slot_count, used):
+def count_rows(counts, pair, holding_time, next_state, reward):
+    visits, holding_sum, reward_sum, scale = counts.visits, counts.holding_sum, counts.reward_sum, counts.scale[0]
+    head, slot_state, slot_next, slot_count, used = counts.head, counts.slot_state, counts.slot_next, counts.slot_count, counts.used
     for n in range(len(pair)):
         i = pair[n]
         visits[i] += 1
@@ -130,3 +132,4 @@ def count_rows(pair, holding_time, next_state, reward, scale, visits, holding_su
             holding_sum[i] += holding_time[n]
         reward_sum[i] += reward[n]
         slot_count[find_slot(i, next_state[n], head, slot_state, slot_next, slot_count, used)] += 1
+    counts.epoch[0] += len(pair)

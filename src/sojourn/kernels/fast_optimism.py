@@ -11,13 +11,14 @@ from sojourn.kernels.optimism import bellman_step
 
 
 @kernel
-def policy_rows(u, policy_pair, rising, order, row_start, next_state, probability, reach, slow, fast, supports_known,
-                has_full_rows):
+def policy_rows(u, policy_pair, rising, order, problem):
     """Return the chosen rows as they are in the optimistic model, without their self-loops: (start, state, weight, 1/pace).
 
     With pace(s) the rate over rate_max times the chance to leave, the policy's values solve
     u(s) = (reward per uniformised step - gain)/pace(s) + Σ weight u(state).
     """
+    row_start, next_state, probability, reach = problem.row_start, problem.next_state, problem.probability, problem.reach
+    slow, fast, supports_known, has_full_rows = problem.slow, problem.fast, problem.supports_known, problem.has_full_rows
     n_states = len(u)
     size = 0
     for s in range(n_states):
@@ -119,27 +120,24 @@ def correct(u, u_next, low, high, y, tolerance, passes, rows):
 
 
 @kernel
-def fast_extended_value_iteration(u, y, tolerance, max_steps, passes, pair_start, row_start, next_state, probability, reach,
-                                  slow, fast, reward, running, supports_known, has_full_rows):
+def fast_extended_value_iteration(u, y, tolerance, max_steps, passes, problem):
     """Improve u in place until one full Bellman step has span < tolerance.  Returns (pair, rising, steps, low, high, converged)."""
     n_states = len(u)
     u_next, shortfall, order = np.empty(n_states), np.empty(n_states), np.arange(n_states)
     policy_pair, rising = np.zeros(n_states, dtype=np.int64), np.zeros(n_states, dtype=np.bool_)
-    slack, value = np.zeros(len(reward)), np.zeros(len(reward))
+    slack, value = np.zeros(len(problem.reward)), np.zeros(len(problem.reward))
     before = np.zeros(n_states, dtype=np.int64)
     low, high = -np.inf, np.inf
     eliminated = False
     for step in range(max_steps):
-        low, high = bellman_step(u, u_next, policy_pair, rising, slack, value, shortfall, order, pair_start, row_start, next_state,
-                                 probability, reach, slow, fast, reward, running, supports_known, has_full_rows)
+        low, high = bellman_step(u, u_next, policy_pair, rising, slack, value, shortfall, order, problem)
         if high - low < tolerance:
             if not eliminated:
                 return policy_pair, rising, step + 1, low, high, True
             slack[:] = 0.0  # the last step must be over all actions
             eliminated = False
             continue
-        rows = policy_rows(u, policy_pair, rising, order, row_start, next_state, probability, reach, slow, fast, supports_known,
-                           has_full_rows)
+        rows = policy_rows(u, policy_pair, rising, order, problem)
         moved = correct(u, u_next, low, high, y, max(0.1 * tolerance, 0.01 * (high - low)), passes, rows)
         moved = moved * (1.0 + 1e-9) + 1e-12 * (np.abs(u).max() + 1.0)
         # Passing over actions pays only while the policy still changes: where it has settled, the next step may be the last.

@@ -8,13 +8,14 @@ Twin of `walk_plan_reference` (kernels/walk.py), bit for bit.  What one epoch to
     cell    0 cut     1 next state of `own`, and of `other` in the high half        2 times `own`       3 times `other`
 
 Records are filled from the counts before the loop and written back after it; cells are kept between calls with counts at 0.
-Indices are unsigned, since numba turns a signed one round at 0, and bits come from kernels/pcg64.py, held in registers.
+Indices are unsigned, to avoid negative-index wraparound; bits come from kernels/pcg64.py, held in registers.
 """
 
 import numpy as np
 
 from sojourn.kernels.counts import find_slot, keeps
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inner, kernel
+from sojourn.kernels.ledger import LAST, PAID, STATE, TIME, book
 from sojourn.kernels.pcg64 import ONE, TOP, ZERO, exponential, next_word, wide_product
 from sojourn.kernels.walk import DETERMINISTIC
 
@@ -32,8 +33,10 @@ def packed_cells(next_state, cut, own, other):
     return packed
 
 
-@kernel
-def fill(integers, floats, policy_pair, row_start, mean, reward, left, visits, holding_sum, reward_sum):
+@inner
+def fill(world, counts, policy_pair, left, integers, floats):
+    row_start, mean, reward = world.row_start, world.mean, world.reward
+    visits, holding_sum, reward_sum = counts.visits, counts.holding_sum, counts.reward_sum
     for state in range(len(policy_pair)):
         pair, at = policy_pair[state], 8 * state
         integers[at] = visits[pair]
@@ -46,9 +49,11 @@ def fill(integers, floats, policy_pair, row_start, mean, reward, left, visits, h
         integers[at + 7] = row_start[pair + 1] - row_start[pair] - 1
 
 
-@kernel
-def write_back(integers, floats, packed, policy_pair, row_start, own, other, left, total, visits, holding_sum, reward_sum,
-               slot_of, slot_count):
+@inner
+def write_back(world, counts, policy_pair, left, total, integers, floats):
+    row_start, own, other, packed = world.row_start, world.own, world.other, world.cells
+    visits, holding_sum, reward_sum, slot_of, slot_count = (counts.visits, counts.holding_sum, counts.reward_sum, counts.slot_of,
+                                                            counts.slot_count)
     for state in range(len(policy_pair)):
         pair, at = policy_pair[state], 8 * state
         done = integers[at] - visits[pair]
@@ -68,29 +73,32 @@ def write_back(integers, floats, packed, policy_pair, row_start, own, other, lef
                 packed[4 * cell + 3] = 0
 
 
-@kernel
+@inner
 def entry_of(cell, which, own, other):
     if which == ONE:
         return other[cell >> TWO]
     return own[cell >> TWO]
 
 
-@kernel
-def walk_fast(world, state, words, policy_pair, left, total, fold, max_epochs, max_time, clock, integers, packed):
-    """Return (state, epochs, ended, pair, entry) as `walk_plan`; `total` (P,) also gets the visits of this call."""
-    row_start, own, other, next_state = world.row_start, world.own, world.other, world.next_state
-    running, scale, slot_of, slot_count = world.running, fold.scale, fold.slot_of, fold.slot_count
-    head, slot_state, slot_next, used = fold.head, fold.slot_state, fold.slot_next, fold.used
+@inner
+def walk_fast(ledger, rng, own, max_epochs, max_time):
+    """Walk as `walk_plan` does, but draw from `ledger.words`; the two generators are not used."""
+    world, counts, plan, clock, words, integers = (ledger.world, ledger.counts, ledger.plan, ledger.clock, ledger.words,
+                                                   ledger.records)
+    policy_pair, left, state = plan.pair, plan.left, ledger.at[STATE]
+    own_entry, other, next_state, packed = world.own, world.other, world.next_state, world.cells
+    running, scale, slot_of, slot_count = world.running, counts.scale[0], counts.slot_of, counts.slot_count
+    head, slot_state, slot_next, used = counts.head, counts.slot_state, counts.slot_next, counts.used
     floats = integers.view(np.float64)
     cuts = packed.view(np.uint64)
-    fill(integers, floats, policy_pair, row_start, world.mean, world.reward, left, fold.visits, fold.holding_sum, fold.reward_sum)
+    fill(world, counts, policy_pair, left, integers, floats)
     pays = False
     for s, pair in enumerate(policy_pair):
         pays = pays or running[pair] != 0.0
         if world.law[pair] == DETERMINISTIC:
             floats[8 * s + 5] = -world.mean[pair]
     high, low, inc_high, inc_low = words[0], words[1], words[2], words[3]
-    time, extra, tau = clock[0], clock[1], clock[2]
+    time, extra, tau = clock[TIME], clock[PAID], clock[LAST]
     here, was, cell, which = np.uint64(state), np.uint64(state), ZERO, ZERO
     epochs, ended = 0, False
     while epochs < max_epochs and time <= max_time:
@@ -121,7 +129,7 @@ def walk_fast(world, state, words, policy_pair, left, total, fold, max_epochs, m
         times = packed[cell + TWO + which]
         packed[cell + TWO + which] = times + 1
         if times == 0:  # perhaps never seen before: slots are given out in the order of first sight
-            entry = entry_of(cell, which, own, other)
+            entry = entry_of(cell, which, own_entry, other)
             if slot_of[entry] < 0:
                 slot_of[entry] = find_slot(policy_pair[here], next_state[entry], head, slot_state, slot_next, slot_count, used)
         time += tau
@@ -131,9 +139,7 @@ def walk_fast(world, state, words, policy_pair, left, total, fold, max_epochs, m
         here = (cuts[cell + ONE] >> (which << FIVE)) & LOW_HALF
         epochs += 1
     words[0], words[1] = high, low
-    clock[0], clock[1], clock[2] = time, extra, tau
-    write_back(integers, floats, packed, policy_pair, row_start, own, other, left, total, fold.visits, fold.holding_sum,
-               fold.reward_sum, slot_of, slot_count)
-    if epochs == 0:
-        return state, 0, ended, -1, -1
-    return np.int64(here), epochs, ended, policy_pair[was], entry_of(cell, which, own, other)
+    clock[TIME], clock[PAID], clock[LAST] = time, extra, tau
+    write_back(world, counts, policy_pair, left, ledger.visits, integers, floats)
+    book(ledger.at, plan.epochs, counts.epoch, np.int64(here), epochs, policy_pair[was], entry_of(cell, which, own_entry, other))
+    return ended

@@ -7,7 +7,7 @@ K = 0 keeps the lead until log N passes the next index, one with K > 0 until N K
 
 import numpy as np
 
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inner
 from sojourn.kernels.least_divergence import least_divergence_row
 from sojourn.kernels.planning import worth_of
 
@@ -28,7 +28,7 @@ def skeleton_reference(pair_start, visits):
     return allowed
 
 
-@kernel
+@inner
 def skeleton(pair_start, visits):
     allowed = np.zeros(len(visits), dtype=np.bool_)
     for s in range(len(pair_start) - 1):
@@ -53,7 +53,7 @@ def lead_reference(visits, divergence, index, runner_up):
     return min(longest, max(lead, int(SHORTEST_TRIAL * visits)))
 
 
-@kernel
+@inner
 def lead(visits, divergence, index, runner_up):
     longest = max(1, int(LONGEST * visits))
     if visits == 0:
@@ -69,13 +69,13 @@ def lead(visits, divergence, index, runner_up):
     return min(longest, max(count, int(SHORTEST_TRIAL * visits)))
 
 
-def index_choice_reference(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy,
-                           rate_min, rate_max, divergence_of):
+def index_choice_reference(model, visits, gain, bias, greedy, rate_min, rate_max, divergence_of):
     """Return (pair per state, quota per pair, K per pair): the least N K + log N, ties to the lowest action.
 
     `divergence_of(p, value, here, rate, reward, running, gain, rate_min, rate_max)` is the least divergence of eq:K.  The greedy
     action has K = 0.  A pair never tried is taken at once if some row and rate could make it good (K < inf), else never.
     """
+    pair_start, row_start, next_state, probability, reward, running, rate = model
     chosen, quota = np.array(greedy), np.ones(len(visits), dtype=np.int64)
     divergence = np.zeros(len(visits))
     for s in range(len(pair_start) - 1):
@@ -97,14 +97,17 @@ def index_choice_reference(pair_start, row_start, next_state, probability, rewar
     return chosen, quota, divergence
 
 
-@kernel
-def index_choice(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy, rate_min,
-                 rate_max):
+@inner
+def index_choice(model, visits, gain, bias, greedy, rate_min, rate_max):
+    pair_start, row_start, next_state, probability = model.pair_start, model.row_start, model.next_state, model.probability
+    reward, running, rate = model.reward, model.running, model.rate
     n_states = len(pair_start) - 1
     chosen = greedy.copy()
-    quota = np.ones(len(visits), dtype=np.int64)
-    divergence = np.zeros(len(visits))
+    quota = np.empty(len(visits), dtype=np.int64)
+    divergence = np.empty(len(visits))
     value = np.empty(len(next_state))
+    for i in range(len(visits)):
+        quota[i], divergence[i] = 1, 0.0
     tilted = np.empty(len(next_state))
     for k in range(len(next_state)):
         value[k] = bias[next_state[k]]
@@ -134,17 +137,16 @@ def index_choice(pair_start, row_start, next_state, probability, reward, running
     return chosen, quota, divergence
 
 
-def insisted_reference(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy,
-                       divergence):
+def insisted_reference(model, visits, gain, bias, greedy, divergence):
     """Return (pair per state, whether it must be tried): the least index among the actions with 0 < K < inf.
 
     It must be tried if its index is at most the greedy action's log N.  A nat of evidence about an action costs the shortfall of
     its worth over K.  Where that is more than the mean over all pairs, the index counts as more by the log of the ratio, where it
     is less as less, at most by LEEWAY: tries that cost little are asked for sooner.
     """
-    n_pairs = len(visits)
+    pair_start, n_pairs = model.pair_start, len(visits)
     state = np.repeat(np.arange(len(greedy)), np.diff(pair_start))
-    worth = np.array([worth_of(i, row_start, next_state, probability, reward, running, rate, gain, bias) for i in range(n_pairs)])
+    worth = np.array([worth_of(i, model, gain, bias) for i in range(n_pairs)])
     other = (np.arange(n_pairs) != np.asarray(greedy)[state]) & (divergence > 0) & (divergence < np.inf)
     priced = other & (visits > 0)
     shortfall = np.maximum(worth[np.asarray(greedy)[state]] - worth, SMALLEST)
@@ -163,17 +165,17 @@ def insisted_reference(pair_start, row_start, next_state, probability, reward, r
     return pair, trying
 
 
-@kernel
-def insisted(pair_start, row_start, next_state, probability, reward, running, rate, visits, gain, bias, greedy, divergence):
-    n_states = len(greedy)
+@inner
+def insisted(model, visits, gain, bias, greedy, divergence):
+    pair_start, n_states = model.pair_start, len(greedy)
     price = np.zeros(len(visits))
     total = 0.0
     many = 0
     for s in range(n_states):
-        best = worth_of(greedy[s], row_start, next_state, probability, reward, running, rate, gain, bias)
+        best = worth_of(greedy[s], model, gain, bias)
         for i in range(pair_start[s], pair_start[s + 1]):
             if i != greedy[s] and visits[i] > 0 and divergence[i] > 0.0 and divergence[i] < np.inf:
-                worth = worth_of(i, row_start, next_state, probability, reward, running, rate, gain, bias)
+                worth = worth_of(i, model, gain, bias)
                 price[i] = max(best - worth, SMALLEST) / divergence[i]
                 total += price[i]
                 many += 1

@@ -8,11 +8,12 @@ Interval: the rates l with l m - 1 - log(l m) <= x, m the plain mean holding tim
 """
 
 from math import lgamma, log
+from typing import NamedTuple
 
 import numpy as np
 
 from sojourn.kernels.jit import kernel
-from sojourn.kernels.planning import evaluate_policy
+from sojourn.kernels.planning import Model, evaluate_policy
 
 STEPS = 200
 
@@ -217,8 +218,24 @@ def kl_sets(row_start, count, visits, holding_sum, confidence, rate_min, rate_ma
     return radius, low, high, empty
 
 
-def kl_bellman_reference(u, pair_start, row_start, next_state, probability, radius, rate_low, rate_high, reward, running, top_rate):
+class KLProblem(NamedTuple):
+    """A KL confidence set as planning needs it; `probability` are the empirical rows."""
+
+    pair_start: np.ndarray
+    row_start: np.ndarray
+    next_state: np.ndarray
+    probability: np.ndarray
+    radius: np.ndarray
+    rate_low: np.ndarray
+    rate_high: np.ndarray
+    reward: np.ndarray
+    running: np.ndarray
+    top_rate: float
+
+
+def kl_bellman_reference(u, problem):
     """Return (Tu, pair, rate, rows q) in uniformised units: T u(s) = u(s) + max (λ/Λ)(r + Σ q u - u(s)) + c/Λ.  Paper: eq:EVI"""
+    pair_start, row_start, next_state, probability, radius, rate_low, rate_high, reward, running, top_rate = problem
     n_states = len(pair_start) - 1
     u_next, pair, rate, rows = np.empty(n_states), np.zeros(n_states, dtype=np.int64), np.zeros(len(reward)), probability.copy()
     for s in range(n_states):
@@ -235,7 +252,11 @@ def kl_bellman_reference(u, pair_start, row_start, next_state, probability, radi
 
 
 @kernel
-def kl_bellman(u, pair_start, row_start, next_state, probability, radius, rate_low, rate_high, reward, running, top_rate):
+def kl_bellman(u, problem):
+    pair_start, row_start, next_state, probability, radius = (problem.pair_start, problem.row_start, problem.next_state,
+                                                              problem.probability, problem.radius)
+    rate_low, rate_high, reward, running, top_rate = (problem.rate_low, problem.rate_high, problem.reward, problem.running,
+                                                      problem.top_rate)
     n_states = len(pair_start) - 1
     u_next, pair, rate, rows = np.empty(n_states), np.zeros(n_states, dtype=np.int64), np.zeros(len(reward)), probability.copy()
     top = u.max()
@@ -258,26 +279,26 @@ def kl_bellman(u, pair_start, row_start, next_state, probability, radius, rate_l
 
 
 @kernel
-def kl_optimism(u, tolerance, max_steps, pair_start, row_start, next_state, probability, radius, rate_low, rate_high, reward,
-                running, top_rate):
+def kl_optimism(u, tolerance, max_steps, problem):
     """Policy iteration over the extended model until one Bellman step has span(Tu - u) < tolerance; u is changed in place.
 
-    Returns (pair, low, high, steps, converged), low and high the extremes of Tu - u.  Every fourth step is a damped Bellman step.
+    Returns (pair, rate, low, high, steps, converged), low and high the extremes of Tu - u.  Every fourth step is a damped
+    Bellman step.
     """
-    bias = np.empty(len(u))
+    bias, reward = np.empty(len(u)), problem.reward
     low, high = -np.inf, np.inf
-    pair = np.zeros(len(u), dtype=np.int64)
+    pair, rate = np.zeros(len(u), dtype=np.int64), np.zeros(len(reward))
     for step in range(max_steps):
-        u_next, pair, rate, rows = kl_bellman(u, pair_start, row_start, next_state, probability, radius, rate_low, rate_high,
-                                              reward, running, top_rate)
+        u_next, pair, rate, rows = kl_bellman(u, problem)
         low = (u_next - u).min()
         high = (u_next - u).max()
         if high - low < tolerance:
-            return pair, low, high, step + 1, True
+            return pair, rate[pair], low, high, step + 1, True
         if step % 4 < 3:
-            evaluate_policy(row_start, next_state, rows, reward, running, rate, pair, bias)
+            model = Model(problem.pair_start, problem.row_start, problem.next_state, rows, reward, problem.running, rate)
+            evaluate_policy(model, pair, bias)
             if np.isfinite(bias).all() and np.abs(bias).max() < 1e7 * (1.0 + np.abs(u).max() + np.abs(reward).max()):
                 u[:] = bias
                 continue
         u += 0.9 * (u_next - u) - 0.9 * low
-    return pair, low, high, max_steps, False
+    return pair, rate[pair], low, high, max_steps, False

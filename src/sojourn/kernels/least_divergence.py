@@ -12,7 +12,7 @@ A row may hold zeros inside its support (empirical rows): then the root may not 
 
 import numpy as np
 
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inner, kernel
 
 STRICT = 1e-11  # criticality is strict: an excess below STRICT times the size of its terms is rounding
 STEPS = 200
@@ -64,7 +64,7 @@ def excess(y):
     return y * y * (1 / 2 - y * (1 / 3 - y * (1 / 4 - y * (1 / 5 - y * (1 / 6 - y * (1 / 7 - y * (1 / 8 - y / 9)))))))
 
 
-@kernel
+@inner
 def multiplier(p, value, best, top, gap):
     """Return w, the root of F(w) = Σ p_y b_y²/(w + e_y) = gap, e_y = best - value_y, b_y = top - e_y; the end if there is none."""
     floor = max(0.0, -top)
@@ -97,7 +97,7 @@ def multiplier(p, value, best, top, gap):
     return w
 
 
-@kernel
+@inner
 def tilt(p, value, best, top, gap, q):
     """Fill q with the unnormalised minimiser z and return (Σ z, Σ p (y - log(1 + y)) + mass put on unseen successors)."""
     w = multiplier(p, value, best, top, gap)

@@ -10,9 +10,30 @@ vector over the states is needed per pair.  With known supports rows hold the wh
 state is the best of the row.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sojourn.kernels.jit import kernel
+
+
+class Extended(NamedTuple):
+    """An L1 confidence set as planning needs it, in uniformised units.
+
+    `slow`, `fast` are the ends of the rate intervals over rate_max, `running` is the running reward over rate_max.
+    """
+
+    pair_start: np.ndarray
+    row_start: np.ndarray
+    next_state: np.ndarray
+    probability: np.ndarray
+    reach: np.ndarray
+    slow: np.ndarray
+    fast: np.ndarray
+    reward: np.ndarray
+    running: np.ndarray
+    supports_known: bool
+    has_full_rows: bool  # whether some row is over all states, in their order
 
 
 def inner_maximum_reference(u, next_state, probability, reach, supports_known):
@@ -33,11 +54,9 @@ def inner_maximum_reference(u, next_state, probability, reach, supports_known):
     return (p * u).sum()
 
 
-def bellman_step_reference(u, pair_start, row_start, next_state, probability, reach, slow, fast, reward, running, supports_known):
-    """Return (u_next, pair per state, whether it takes its largest rate): one step of eq:EVI; ties go to the lowest action.
-
-    `slow`, `fast` are the ends of the rate intervals over rate_max, `running` is the running reward over rate_max.
-    """
+def bellman_step_reference(u, problem):
+    """Return (u_next, pair per state, whether it takes its largest rate): one step of eq:EVI; ties go to the lowest action."""
+    pair_start, row_start, next_state, probability, reach, slow, fast, reward, running, supports_known, _ = problem
     u_next, pairs, rising = [], [], []
     for s in range(len(u)):
         values, brackets = [], []
@@ -53,10 +72,10 @@ def bellman_step_reference(u, pair_start, row_start, next_state, probability, re
     return np.array(u_next), np.array(pairs), np.array(rising)
 
 
-def extended_value_iteration_reference(u, tolerance, max_sweeps, damping, *problem):
+def extended_value_iteration_reference(u, tolerance, max_sweeps, damping, problem):
     """Return (u, pair per state, rising, sweeps, low, high, converged) at the first span(Tu - u) < tolerance (eq:stop)."""
     for sweep in range(max_sweeps):
-        u_next, pairs, rising = bellman_step_reference(u, *problem)
+        u_next, pairs, rising = bellman_step_reference(u, problem)
         step = u_next - u
         low, high = step.min(), step.max()
         if high - low < tolerance:
@@ -154,14 +173,17 @@ def sorted_shortfall(begin, end, next_state, probability, shortfall, supports_kn
 
 
 @kernel
-def bellman_step(u, u_next, policy_pair, rising, slack, value, shortfall, order, pair_start, row_start, next_state,
-                 probability, reach, slow, fast, reward, running, supports_known, has_full_rows):
+def bellman_step(u, u_next, policy_pair, rising, slack, value, shortfall, order, problem):
     """Fill u_next, policy_pair, rising; put rows in order.  Returns (min, max) of u_next - u.
 
     Pairs with slack > 0 are known to be worse than the best and are passed over; the slack of the others becomes their
     distance to the best; None means no elimination.  `order`, any permutation of the states, is put worst first where some
     row is full.
     """
+    pair_start, row_start, next_state, probability, reach = (problem.pair_start, problem.row_start, problem.next_state,
+                                                             problem.probability, problem.reach)
+    slow, fast, reward, running = problem.slow, problem.fast, problem.reward, problem.running
+    supports_known, has_full_rows = problem.supports_known, problem.has_full_rows
     n_states = len(u)
     top = u.max()
     for s in range(n_states):
@@ -203,16 +225,14 @@ def bellman_step(u, u_next, policy_pair, rising, slack, value, shortfall, order,
 
 
 @kernel
-def extended_value_iteration(u, tolerance, max_sweeps, damping, pair_start, row_start, next_state, probability, reach,
-                             slow, fast, reward, running, supports_known, has_full_rows):
+def extended_value_iteration(u, tolerance, max_sweeps, damping, problem):
     """Iterate in place on u and on the order within rows.  Returns (pair, rising, sweeps, low, high, converged)."""
     n_states = len(u)
     u_next, shortfall, order = np.empty(n_states), np.empty(n_states), np.arange(n_states)
     policy_pair, rising = np.zeros(n_states, dtype=np.int64), np.zeros(n_states, dtype=np.bool_)
     low, high = -np.inf, np.inf
     for sweep in range(max_sweeps):
-        low, high = bellman_step(u, u_next, policy_pair, rising, None, None, shortfall, order, pair_start, row_start, next_state,
-                                 probability, reach, slow, fast, reward, running, supports_known, has_full_rows)
+        low, high = bellman_step(u, u_next, policy_pair, rising, None, None, shortfall, order, problem)
         if high - low < tolerance:
             return policy_pair, rising, sweep + 1, low, high, True
         for s in range(n_states):

@@ -1,6 +1,6 @@
 """Peeling: the greatest set of states in which a policy can stay for ever without visiting the targets.
 
-Under READINGS of assume-transition a state j is visited under every policy, from everywhere, iff nothing is left when
+As this program reads assume-transition, a state j is visited under every policy, from everywhere, iff nothing is left when
 the states that cannot avoid {j} are peeled off, one after the other.
 """
 

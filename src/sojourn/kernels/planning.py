@@ -5,17 +5,32 @@ RESTART, so that the equations of *every* policy can be solved, even of one unde
 by at most RESTART times the span of the bias, far below anything a learner can tell.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inner, kernel
 
 RESTART = 1e-9
 IMPROVEMENTS = 200
 NEGLIGIBLE = 1e-10  # a change of action must gain more than this, times the largest bias and reward of a decision
 
 
-def best_policy_reference(pair_start, row_start, next_state, probability, reward, running, rate, allowed, policy_pair):
+class Model(NamedTuple):
+    """A known model: pairs of state s from pair_start[s], successors of pair i from row_start[i]."""
+
+    pair_start: np.ndarray
+    row_start: np.ndarray
+    next_state: np.ndarray
+    probability: np.ndarray
+    reward: np.ndarray
+    running: np.ndarray
+    rate: np.ndarray
+
+
+def best_policy_reference(model, allowed, policy_pair):
     """Return (gain, bias, pair per state): policy iteration over the `allowed` pairs, starting from `policy_pair`."""
+    pair_start, row_start, next_state, probability, reward, running, rate = model
     n_states, n_pairs = len(pair_start) - 1, len(rate)
     row = np.zeros((n_pairs, n_states))
     for i in range(n_pairs):
@@ -42,7 +57,7 @@ def best_policy_reference(pair_start, row_start, next_state, probability, reward
     return gain, bias, pair
 
 
-@kernel
+@inner
 def solve_in_place(matrix, right):
     """Solve matrix x = right by elimination with row exchanges; x replaces `right`, the matrix is destroyed."""
     n = len(right)
@@ -69,17 +84,20 @@ def solve_in_place(matrix, right):
 
 
 @kernel
-def worth_of(i, row_start, next_state, probability, reward, running, rate, gain, bias):
+def worth_of(i, model, gain, bias):
     """Return r + (c - ρ)/λ + Σ p h of pair i."""
-    total = reward[i] + (running[i] - gain) / rate[i]
-    for k in range(row_start[i], row_start[i + 1]):
+    next_state, probability = model.next_state, model.probability
+    total = model.reward[i] + (model.running[i] - gain) / model.rate[i]
+    for k in range(model.row_start[i], model.row_start[i + 1]):
         total += probability[k] * bias[next_state[k]]
     return total
 
 
-@kernel
-def evaluate_policy(row_start, next_state, probability, reward, running, rate, pair, bias):
+@inner
+def evaluate_policy(model, pair, bias):
     """Fill `bias` (0 in state 0) and return the gain of the policy `pair`."""
+    row_start, next_state, probability, reward, running, rate = (model.row_start, model.next_state, model.probability, model.reward,
+                                                                 model.running, model.rate)
     n = len(pair)
     matrix = np.zeros((n, n))
     for s in range(n):
@@ -96,7 +114,8 @@ def evaluate_policy(row_start, next_state, probability, reward, running, rate, p
 
 
 @kernel
-def best_policy(pair_start, row_start, next_state, probability, reward, running, rate, allowed, policy_pair):
+def best_policy(model, allowed, policy_pair):
+    pair_start, reward, running, rate = model.pair_start, model.reward, model.running, model.rate
     n_states = len(pair_start) - 1
     pair = policy_pair.copy()
     for s in range(n_states):
@@ -108,17 +127,19 @@ def best_policy(pair_start, row_start, next_state, probability, reward, running,
     bias = np.empty(n_states)
     gain = 0.0
     for _ in range(IMPROVEMENTS):
-        gain = evaluate_policy(row_start, next_state, probability, reward, running, rate, pair, bias)
-        largest = 0.0
+        gain = evaluate_policy(model, pair, bias)
+        largest, size = 0.0, 0.0
         for s in range(n_states):
             largest = max(largest, abs(reward[pair[s]] + running[pair[s]] / rate[pair[s]]))
-        margin = NEGLIGIBLE * (np.abs(bias).max() + largest)
+            if abs(bias[s]) > size or bias[s] != bias[s]:  # nan stays
+                size = abs(bias[s])
+        margin = NEGLIGIBLE * (size + largest)
         changed = False
         for s in range(n_states):
-            best = worth_of(pair[s], row_start, next_state, probability, reward, running, rate, gain, bias) + margin
+            best = worth_of(pair[s], model, gain, bias) + margin
             for i in range(pair_start[s], pair_start[s + 1]):
                 if allowed[i]:
-                    worth = worth_of(i, row_start, next_state, probability, reward, running, rate, gain, bias)
+                    worth = worth_of(i, model, gain, bias)
                     if worth > best:
                         best = worth
                         pair[s] = i

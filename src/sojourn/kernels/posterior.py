@@ -7,7 +7,7 @@ log λ over the bounds.
 
 import numpy as np
 
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inner, kernel
 
 TRIES = 10  # draws of a rate before the last one is put at the nearer bound: a cut law's tail, shortened
 
@@ -96,7 +96,7 @@ def posterior_sample_reference(rng, row_start, count, visits, holding_sum, weigh
     return probability, rate
 
 
-@kernel
+@inner
 def posterior_sample(rng, row_start, count, visits, holding_sum, weight, shape, time, rate_min, rate_max):
     probability = np.empty(len(count))
     rate = np.empty(len(visits))

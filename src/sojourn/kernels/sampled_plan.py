@@ -1,8 +1,11 @@
-"""One plan of a learner that samples: the best policy of models drawn from the posterior, and what an index insists on.
+"""Planners that sample: the best policy of models drawn from the posterior, and what an index insists on.
 
 The drawn model has every pair several times over, each copy with its own draw of row and rate (`Copies`); the best policy chooses
 among them.  An index, if there is one, judges with the posterior mean model on the skeleton.  In a well-known state (depth *
 log²(t) visits) an action is tried on which the index insists.  Without samples the index decides alone.
+
+`plan_samples`, `plan_imed` and `plan_bk` are planners in the sense of kernels/driver.py, one for each index, so that none
+compiles more than it needs.  Their twin is `sampled_plan_reference`.
 """
 
 from typing import NamedTuple
@@ -18,10 +21,18 @@ from sojourn.kernels.imed import (
     skeleton,
     skeleton_reference,
 )
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inlined
 from sojourn.kernels.least_divergence import least_divergence_reference
-from sojourn.kernels.planning import best_policy, best_policy_reference
-from sojourn.kernels.posterior import posterior_mean, posterior_mean_reference, posterior_sample, posterior_sample_reference
+from sojourn.kernels.ledger import LEFT, NO_LIMIT
+from sojourn.kernels.planning import Model, best_policy, best_policy_reference
+from sojourn.kernels.posterior import (
+    posterior_mean,
+    posterior_mean_reference,
+    posterior_sample,
+    posterior_sample_reference,
+    successor_counts,
+    successor_counts_reference,
+)
 
 NO_INDEX, IMED, BK = range(3)
 TRIAL = 0.2  # in a well-known state a sampled action that is not the greedy one is tried for this share of its visits so far
@@ -50,10 +61,10 @@ class Copies(NamedTuple):
 
 
 class Sampler(NamedTuple):
-    """What plans are made from, with room for the `counted` successors, laid out as `rows.next_state`.
+    """What plans are made from, and what a planner keeps from one plan to the next.
 
     `samples`: models drawn per plan, of which the one with the largest gain is followed.  `tsde`: a plan is at most one epoch
-    longer than the last; else it has no such limit.
+    longer than the last; else it has no such limit.  `counted` has room for the successors, laid out as `rows.next_state`.
     """
 
     watch: int  # the index, or NO_INDEX
@@ -65,119 +76,58 @@ class Sampler(NamedTuple):
     time: float
     rate_min: float
     rate_max: float
-    counted: np.ndarray
     copies: Copies
+    counted: np.ndarray
+    sampled: np.ndarray  # pair per state, from where the next sampled policy is searched
+    greedy: np.ndarray  # pair per state: the best policy of the mean model, and from where the next one is searched
+    planned: np.ndarray  # int64[1], the number of the decision at which the last plan was made
 
 
-class Standing(NamedTuple):
-    """Pairs per state, from where the next policies are searched (`sampled`, `greedy`) and of the plan under way (`chosen`).
-
-    `quota` are the visits per pair that the plan began with.
-    """
-
-    sampled: np.ndarray
-    greedy: np.ndarray
-    chosen: np.ndarray
-    quota: np.ndarray
-
-
-@kernel
-def best_of_samples(sampler, own, visits, holding_sum, pair):
-    """Put into `pair` the best policy of the drawn model with the largest gain, searched from the old `pair`; return that gain."""
-    copies, rows = sampler.copies, sampler.copies.rows
-    counted, seen, held, start = sampler.counted[copies.entry], visits[copies.pair], holding_sum[copies.pair], copies.first[pair]
-    gain = -np.inf
-    for _ in range(sampler.samples):
-        probability, rate = posterior_sample(own, rows.row_start, counted, seen, held, rows.weight, sampler.shape, sampler.time,
-                                             sampler.rate_min, sampler.rate_max)
-        found, _, best = best_policy(rows.pair_start, rows.row_start, rows.next_state, probability, rows.reward, rows.running,
-                                     rate, copies.allowed, start)
-        if found > gain:
-            gain = found
-            pair[:] = copies.pair[best]
-    return gain
-
-
-@kernel
-def ask_index(sampler, epoch, visits, holding_sum, greedy):
-    """Return (pair per state, quota per pair, where that pair must be tried, gain of the mean model); move `greedy` to its best."""
-    q, rate_min, rate_max = sampler.rows, sampler.rate_min, sampler.rate_max
-    probability, rate = posterior_mean(q.row_start, sampler.counted, visits, holding_sum, q.weight, rate_min, rate_max)
-    gain, bias, best = best_policy(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate,
-                                   skeleton(q.pair_start, visits), greedy)
-    greedy[:] = best
-    if sampler.watch == BK:
-        heard = sampler.depth * np.log(epoch) ** 2 if sampler.samples > 0 else 0.0
-        pair = upper_choice(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits, gain, bias,
-                            greedy, rate_min, rate_max, np.log(epoch), heard)
-        quota = np.empty_like(visits)
-        for k in range(len(visits)):
-            quota[k] = max(1, int(FREEZE * visits[k]))
-        return pair, quota, pair != greedy, gain
-    pair, quota, divergence = index_choice(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits,
-                                           gain, bias, greedy, rate_min, rate_max)
-    if sampler.samples == 0:
-        return pair, quota, pair != greedy, gain
-    pair, trying = insisted(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits, gain, bias,
-                            greedy, divergence)
-    return pair, quota, trying, gain
-
-
-@kernel
-def mix(pair_start, visits, well_known, asked, trying, standing):
-    """Follow the sampled policy and, in states of `well_known` visits, what must be tried; there all but the greedy is a trial."""
-    chosen, quota = standing.chosen, standing.quota
-    chosen[:] = standing.sampled
-    for k in range(len(visits)):
-        quota[k] = max(1, visits[k])
-    for s in range(len(chosen)):
-        total = 0
-        for i in range(pair_start[s], pair_start[s + 1]):
-            total += visits[i]
-        if total >= well_known:
-            if trying[s]:
-                chosen[s] = asked[s]
-            if chosen[s] != standing.greedy[s]:
-                quota[chosen[s]] = max(1, int(TRIAL * visits[chosen[s]]))
-
-
-def sampled_plan_reference(sampler, own, epoch, visits, holding_sum, standing, best=best_policy_reference,
+def sampled_plan_reference(sampler, desk, own, best=best_policy_reference,
                            divergence_of=lambda *row: least_divergence_reference(*row)[0]):
-    """Make a plan at decision number `epoch`, given the counts: fill `standing`; return (estimated gain, sampled gain).
+    """Make a plan from the counts: fill desk.plan and desk.info (estimated gain with an index, sampled gain with samples).
 
-    A gain is nan where there is no index, or no samples.  The successors must have been counted.
+    Return False, and change nothing, where a successor was seen that is not a possible one.
     """
-    copies, q, estimated, gain = sampler.copies, sampler.copies.rows, np.nan, np.nan
-    asked, trying, quota = standing.greedy, np.zeros(len(standing.greedy), dtype=np.bool_), np.maximum(1, visits)
+    counts, copies, q = desk.counts, sampler.copies, sampler.copies.rows
+    visits, epoch, info = counts.visits, int(counts.epoch[0]), []
+    if successor_counts_reference(counts.head, counts.slot_state, counts.slot_next, counts.slot_count, sampler.rows.row_start,
+                                  sampler.rows.next_state, sampler.counted) >= 0:
+        return False
+    asked, trying, quota = sampler.greedy, np.zeros(len(sampler.greedy), dtype=np.bool_), np.maximum(1, visits)
     well_known = trying
     if sampler.watch != NO_INDEX:
         well_known = np.add.reduceat(visits, sampler.rows.pair_start[:-1]) >= sampler.depth * np.log(epoch) ** 2
-        asked, asked_quota, trying, estimated = _ask_index_reference(sampler, epoch, visits, holding_sum, standing.greedy, best,
+        asked, asked_quota, trying, estimated = _ask_index_reference(sampler, epoch, visits, counts.holding_sum, best,
                                                                      divergence_of)
+        info.append(estimated)
     if sampler.samples == 0:
-        standing.chosen[:], standing.quota[:] = asked, asked_quota
-        return estimated, gain
-    gain, start = -np.inf, copies.first[standing.sampled]
-    for _ in range(sampler.samples):
-        probability, rate = posterior_sample_reference(own, q.row_start, sampler.counted[copies.entry], visits[copies.pair],
-                                                       holding_sum[copies.pair], q.weight, sampler.shape, sampler.time,
-                                                       sampler.rate_min, sampler.rate_max)
-        found, _, copy = best(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, copies.allowed,
-                              start)
-        if found > gain:
-            gain, standing.sampled[:] = found, copies.pair[copy]
-    mixed = np.where(well_known & trying, asked, standing.sampled)
-    trial = mixed[well_known & (mixed != standing.greedy)]
-    quota[trial] = np.maximum(1, (TRIAL * visits[trial]).astype(np.int64))
-    standing.chosen[:], standing.quota[:] = mixed, quota
-    return estimated, gain
+        chosen, quota = asked, asked_quota
+    else:
+        gain, start = -np.inf, copies.first[sampler.sampled]
+        for _ in range(sampler.samples):
+            probability, rate = posterior_sample_reference(own, q.row_start, sampler.counted[copies.entry], visits[copies.pair],
+                                                           counts.holding_sum[copies.pair], q.weight, sampler.shape, sampler.time,
+                                                           sampler.rate_min, sampler.rate_max)
+            found, _, copy = best(Model(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate),
+                                  copies.allowed, start)
+            if found > gain:
+                gain, sampler.sampled[:] = found, copies.pair[copy]
+        info.append(gain)
+        chosen = np.where(well_known & trying, asked, sampler.sampled)
+        trial = chosen[well_known & (chosen != sampler.greedy)]
+        quota[trial] = np.maximum(1, (TRIAL * visits[trial]).astype(np.int64))
+    desk.plan.pair[:], desk.plan.left[:], desk.info[:] = chosen, quota, info
+    desk.plan.epochs[LEFT] = epoch - sampler.planned[0] + 1 if sampler.tsde else NO_LIMIT
+    sampler.planned[0] = epoch
+    return True
 
 
-def _ask_index_reference(sampler, epoch, visits, holding_sum, greedy, best, divergence_of):
-    q, rate_min, rate_max = sampler.rows, sampler.rate_min, sampler.rate_max
+def _ask_index_reference(sampler, epoch, visits, holding_sum, best, divergence_of):
+    q, rate_min, rate_max, greedy = sampler.rows, sampler.rate_min, sampler.rate_max, sampler.greedy
     probability, rate = posterior_mean_reference(q.row_start, sampler.counted, visits, holding_sum, q.weight, rate_min, rate_max)
-    gain, bias, greedy[:] = best(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate,
-                                 skeleton_reference(q.pair_start, visits), greedy)
+    model = Model(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate)
+    gain, bias, greedy[:] = best(model, skeleton_reference(q.pair_start, visits), greedy)
     if sampler.watch == BK:
         state = np.repeat(np.arange(len(greedy)), np.diff(q.pair_start))
         upper = np.empty(len(visits))
@@ -188,27 +138,151 @@ def _ask_index_reference(sampler, epoch, visits, holding_sum, greedy, best, dive
         pair = np.array([g if upper[g] == upper[a:b].max() else a + np.argmax(upper[a:b])
                          for g, a, b in zip(greedy, q.pair_start[:-1], q.pair_start[1:])])
         return pair, np.maximum(1, (FREEZE * visits).astype(np.int64)), pair != greedy, gain
-    pair, quota, divergence = index_choice_reference(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running,
-                                                     rate, visits, gain, bias, greedy, rate_min, rate_max, divergence_of)
+    pair, quota, divergence = index_choice_reference(model, visits, gain, bias, greedy, rate_min, rate_max, divergence_of)
     if sampler.samples == 0:
         return pair, quota, pair != greedy, gain
-    pair, trying = insisted_reference(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate, visits, gain,
-                                      bias, greedy, divergence)
+    pair, trying = insisted_reference(model, visits, gain, bias, greedy, divergence)
     return pair, quota, trying, gain
 
 
-@kernel
-def sampled_plan(sampler, own, epoch, visits, holding_sum, standing):
-    estimated = np.nan
-    asked, trying, quota = standing.greedy, np.zeros(len(standing.greedy), dtype=np.bool_), standing.quota
-    well_known = np.inf
-    if sampler.watch != NO_INDEX:
-        asked, quota, trying, estimated = ask_index(sampler, epoch, visits, holding_sum, standing.greedy)
-        well_known = sampler.depth * np.log(epoch) ** 2
+@inlined
+def counted_successors(sampler, counts):
+    """Fill `sampler.counted`; return whether every successor seen is a possible one."""
+    return successor_counts(counts.head, counts.slot_state, counts.slot_next, counts.slot_count, sampler.rows.row_start,
+                            sampler.rows.next_state, sampler.counted) < 0
+
+
+@inlined
+def best_of_samples(sampler, own, visits, holding_sum):
+    """Move `sampler.sampled` to the best policy of the drawn model with the largest gain; return that gain."""
+    copies, rows = sampler.copies, sampler.copies.rows
+    counted = np.empty(len(copies.entry), dtype=np.int64)
+    seen, held = np.empty(len(copies.pair), dtype=np.int64), np.empty(len(copies.pair))
+    start = np.empty(len(sampler.sampled), dtype=np.int64)
+    for k in range(len(copies.entry)):
+        counted[k] = sampler.counted[copies.entry[k]]
+    for k in range(len(copies.pair)):
+        seen[k] = visits[copies.pair[k]]
+        held[k] = holding_sum[copies.pair[k]]
+    for s in range(len(start)):
+        start[s] = copies.first[sampler.sampled[s]]
+    gain = -np.inf
+    for _ in range(sampler.samples):
+        probability, rate = posterior_sample(own, rows.row_start, counted, seen, held, rows.weight, sampler.shape, sampler.time,
+                                             sampler.rate_min, sampler.rate_max)
+        model = Model(rows.pair_start, rows.row_start, rows.next_state, probability, rows.reward, rows.running, rate)
+        found, _, best = best_policy(model, copies.allowed, start)
+        if found > gain:
+            gain = found
+            for s in range(len(start)):
+                sampler.sampled[s] = copies.pair[best[s]]
+    return gain
+
+
+@inlined
+def mean_model(sampler, visits, holding_sum):
+    """Return (mean model, gain, bias); move `sampler.greedy` to its best policy on the skeleton."""
+    q = sampler.rows
+    probability, rate = posterior_mean(q.row_start, sampler.counted, visits, holding_sum, q.weight, sampler.rate_min,
+                                       sampler.rate_max)
+    model = Model(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate)
+    gain, bias, best = best_policy(model, skeleton(q.pair_start, visits), sampler.greedy)
+    for s in range(len(best)):
+        sampler.greedy[s] = best[s]
+    return model, gain, bias
+
+
+@inlined
+def finish(sampler, desk, well_known, asked, trying):
+    """Follow the sampled policy and, in states of `well_known` visits, what must be tried; there all but the greedy is a trial."""
+    visits, chosen, quota, pair_start = desk.counts.visits, desk.plan.pair, desk.plan.left, sampler.rows.pair_start
+    for k in range(len(visits)):
+        quota[k] = max(1, visits[k])
+    for s in range(len(chosen)):
+        chosen[s] = sampler.sampled[s]
+        total = 0
+        for i in range(pair_start[s], pair_start[s + 1]):
+            total += visits[i]
+        if total >= well_known:
+            if trying[s]:
+                chosen[s] = asked[s]
+            if chosen[s] != sampler.greedy[s]:
+                quota[chosen[s]] = max(1, int(TRIAL * visits[chosen[s]]))
+
+
+@inlined
+def set_length(sampler, plan_epochs, epoch):
+    """Say how long the plan may last, and that it was made now."""
+    plan_epochs[LEFT] = epoch - sampler.planned[0] + 1 if sampler.tsde else NO_LIMIT
+    sampler.planned[0] = epoch
+
+
+@inlined
+def plan_samples(sampler, desk, own):
+    """Follow the best policy of a drawn model.  (CT-PSRL)"""
+    counts = desk.counts
+    if not counted_successors(sampler, counts):
+        return False
+    desk.info[0] = best_of_samples(sampler, own, counts.visits, counts.holding_sum)
+    finish(sampler, desk, np.inf, sampler.sampled, np.zeros(0, dtype=np.bool_))
+    set_length(sampler, desk.plan.epochs, counts.epoch[0])
+    return True
+
+
+@inlined
+def plan_imed(sampler, desk, own):
+    """The same, with the index of least N K + log N insisting.  (CT-IMED)"""
+    counts = desk.counts
+    visits, epoch = counts.visits, counts.epoch[0]
+    if not counted_successors(sampler, counts):
+        return False
+    model, gain, bias = mean_model(sampler, visits, counts.holding_sum)
+    desk.info[0] = gain
+    asked, quota, divergence = index_choice(model, visits, gain, bias, sampler.greedy, sampler.rate_min, sampler.rate_max)
     if sampler.samples == 0:
-        standing.chosen[:] = asked
-        standing.quota[:] = quota
-        return estimated, np.nan
-    gain = best_of_samples(sampler, own, visits, holding_sum, standing.sampled)
-    mix(sampler.rows.pair_start, visits, well_known, asked, trying, standing)
-    return estimated, gain
+        decide_alone(desk.plan.pair, desk.plan.left, asked, quota)
+    else:
+        asked, trying = insisted(model, visits, gain, bias, sampler.greedy, divergence)
+        desk.info[1] = best_of_samples(sampler, own, visits, counts.holding_sum)
+        finish(sampler, desk, sampler.depth * np.log(epoch) ** 2, asked, trying)
+    set_length(sampler, desk.plan.epochs, epoch)
+    return True
+
+
+@inlined
+def plan_bk(sampler, desk, own):
+    """The same, with the index of largest worth within N KL <= log t insisting.  (CT-BK)"""
+    counts = desk.counts
+    visits, epoch = counts.visits, counts.epoch[0]
+    if not counted_successors(sampler, counts):
+        return False
+    model, gain, bias = mean_model(sampler, visits, counts.holding_sum)
+    desk.info[0] = gain
+    well_known = sampler.depth * np.log(epoch) ** 2
+    asked = upper_choice(model, visits, gain, bias, sampler.greedy, sampler.rate_min, sampler.rate_max, np.log(epoch),
+                         well_known if sampler.samples > 0 else 0.0)
+    if sampler.samples == 0:
+        quota = np.empty(len(visits), dtype=np.int64)
+        for k in range(len(visits)):
+            quota[k] = max(1, int(FREEZE * visits[k]))
+        decide_alone(desk.plan.pair, desk.plan.left, asked, quota)
+    else:
+        trying = np.empty(len(asked), dtype=np.bool_)
+        for s in range(len(asked)):
+            trying[s] = asked[s] != sampler.greedy[s]
+        desk.info[1] = best_of_samples(sampler, own, visits, counts.holding_sum)
+        finish(sampler, desk, well_known, asked, trying)
+    set_length(sampler, desk.plan.epochs, epoch)
+    return True
+
+
+@inlined
+def decide_alone(pair, left, asked, quota):
+    """Follow the index in every state."""
+    for s in range(len(pair)):
+        pair[s] = asked[s]
+    for k in range(len(left)):
+        left[k] = quota[k]
+
+
+PLANNERS = (plan_samples, plan_imed, plan_bk)  # by index

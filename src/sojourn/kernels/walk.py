@@ -1,7 +1,7 @@
-"""The walk: many epochs of one plan in one call, folding every observation into the learner's counts.
+"""The walk of one plan, for any law of the holding times, randomized plans and a trace of every epoch.
 
 Random numbers, in this order at every epoch: for a randomized plan one uniform of the learner's own stream (the action); one
-holding time; one uniform for the jump (none where the row has a single successor), all from the world's stream.
+holding time; one uniform for the jump (none where the row has a single successor), both from the world's stream.
 """
 
 from math import exp
@@ -10,7 +10,8 @@ import numpy as np
 
 from sojourn.kernels.alias import jump, jump_reference
 from sojourn.kernels.counts import find_slot, find_slot_reference, keeps, keeps_reference
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inner, kernel
+from sojourn.kernels.ledger import DONE, LAST, PAID, STATE, TIME, book, book_reference
 
 # Laws of the holding time, scaled to mean 1; `first` and `second` are their parameters.
 EXPONENTIAL, DETERMINISTIC, GAMMA, UNIFORM, LOGNORMAL, WEIBULL, HYPEREXPONENTIAL, PARETO = range(8)
@@ -56,88 +57,93 @@ def holding_time(rng, law, mean, first, second):
     return mean * exp(rng.standard_exponential() / first) * second
 
 
-def walk_plan_reference(world, state, rng, plan, left, fold, max_epochs, max_time, clock, trace):
-    """Walk one plan; return (state, epochs, ended, pair, entry), the last two of the last epoch (-1 if there was none).
+def walk_plan_reference(ledger, rng, own, max_epochs, max_time):
+    """Walk the plan under way; return whether it ended by arriving at a pair with no visits left (alg: CTUCRL, step 6).
 
-    Stops after `max_epochs`, or when clock[0] (time) has passed `max_time`, or, `ended`, on arriving at a pair with nothing
-    `left` (alg: CTUCRL, step 6).  `clock` collects [time, running and transition reward, last holding time].
+    Stops after `max_epochs`, or when the clock has passed `max_time`.  `rng` is the world's stream, `own` the learner's.
     """
-    epochs, last, entry = 0, -1, -1
-    while epochs < max_epochs and clock[0] <= max_time:
+    world, counts, plan, clock, row = ledger.world, ledger.counts, ledger.plan, ledger.clock, int(ledger.at[DONE])
+    state, epochs, last, entry, ended = int(ledger.at[STATE]), 0, -1, -1, False
+    while epochs < max_epochs and clock[TIME] <= max_time:
         pair = plan.pair[state]
         if len(plan.cumulative):
-            action = np.searchsorted(plan.cumulative[state], plan.rng.random(), side="right")
-            pair = plan.pair_table[state, action]
-        if left[pair] == 0:
-            return state, epochs, True, last, entry
+            pair = plan.pair_table[state, np.searchsorted(plan.cumulative[state], own.random(), side="right")]
+        ended = bool(plan.left[pair] == 0)
+        if ended:
+            break
         tau = holding_time_reference(rng, world.law[pair], world.mean[pair], world.first[pair], world.second[pair])
         entry = jump_reference(rng, world.row_start, world.cut, world.own, world.other, pair)
         reward = world.reward[pair] + world.transition_reward[entry]
         last, next_state = pair, int(world.next_state[entry])
-        left[pair] -= 1
-        fold.visits[pair] += 1
-        if keeps_reference(tau, fold.visits[pair], fold.scale):
-            fold.holding_sum[pair] += tau
-        fold.reward_sum[pair] += reward
-        if fold.slot_of[entry] < 0:
-            fold.slot_of[entry] = find_slot_reference(pair, next_state, fold.head, fold.slot_state, fold.slot_next,
-                                                      fold.slot_count, fold.used)
-        fold.slot_count[fold.slot_of[entry]] += 1
-        clock[0] += tau
-        clock[1] += world.running[pair] * tau + world.transition_reward[entry]
-        clock[2] = tau
-        if len(trace.state):
-            row = state, world.pair_action[pair], tau, next_state, reward
-            for column, value in zip(trace, row):
-                column[epochs] = value
+        plan.left[pair] -= 1
+        ledger.visits[pair] += 1
+        counts.visits[pair] += 1
+        if keeps_reference(tau, counts.visits[pair], counts.scale[0]):
+            counts.holding_sum[pair] += tau
+        counts.reward_sum[pair] += reward
+        if counts.slot_of[entry] < 0:
+            counts.slot_of[entry] = find_slot_reference(pair, next_state, counts.head, counts.slot_state, counts.slot_next,
+                                                        counts.slot_count, counts.used)
+        counts.slot_count[counts.slot_of[entry]] += 1
+        clock[TIME] += tau
+        clock[PAID] += world.running[pair] * tau + world.transition_reward[entry]
+        clock[LAST] = tau
+        if len(ledger.trace.state):
+            for column, value in zip(ledger.trace, (state, world.pair_action[pair], tau, next_state, reward)):
+                column[row + epochs] = value
         state = next_state
         epochs += 1
-    return state, epochs, False, last, entry
+    book_reference(ledger, state, epochs, last, entry)
+    return ended
 
 
-@kernel
-def walk_plan(world, state, rng, plan, left, fold, max_epochs, max_time, clock, trace):
-    epochs, last, entry = 0, -1, -1
+@inner
+def walk_plan(ledger, rng, own, max_epochs, max_time):
+    world, counts, plan, total, clock, trace = ledger.world, ledger.counts, ledger.plan, ledger.visits, ledger.clock, ledger.trace
     law, mean, first, second = world.law, world.mean, world.first, world.second
-    row_start, next_states, cut, own, other = world.row_start, world.next_state, world.cut, world.own, world.other
-    visits, holding_sum, reward_sum, slot_of, scale = fold.visits, fold.holding_sum, fold.reward_sum, fold.slot_of, fold.scale
-    randomized, tracing = len(plan.cumulative) > 0, len(trace.state) > 0
-    time, extra, tau = clock[0], clock[1], clock[2]
-    ended = False
+    row_start, next_states, cut, own_entry, other = world.row_start, world.next_state, world.cut, world.own, world.other
+    visits, holding_sum, reward_sum, slot_of = counts.visits, counts.holding_sum, counts.reward_sum, counts.slot_of
+    scale = counts.scale[0]
+    left, cumulative, randomized, tracing = plan.left, plan.cumulative, len(plan.cumulative) > 0, len(trace.state) > 0
+    time, extra, tau = clock[TIME], clock[PAID], clock[LAST]
+    state, row = ledger.at[STATE], ledger.at[DONE]
+    epochs, last, entry, ended = 0, -1, -1, False
     while epochs < max_epochs and time <= max_time:
         pair = plan.pair[state]
         if randomized:
-            u = plan.rng.random()
+            u = own.random()
             action = 0
-            while u >= plan.cumulative[state, action]:
+            while u >= cumulative[state, action]:
                 action += 1
             pair = plan.pair_table[state, action]
         if left[pair] == 0:
             ended = True
             break
         tau = holding_time(rng, law[pair], mean[pair], first[pair], second[pair])
-        entry = jump(rng, row_start, cut, own, other, pair)
+        entry = jump(rng, row_start, cut, own_entry, other, pair)
         reward = world.reward[pair] + world.transition_reward[entry]
         last, next_state = pair, next_states[entry]
         left[pair] -= 1
+        total[pair] += 1
         visits[pair] += 1
         if keeps(tau, visits[pair], scale):
             holding_sum[pair] += tau
         reward_sum[pair] += reward
         slot = slot_of[entry]
         if slot < 0:
-            slot = find_slot(pair, next_state, fold.head, fold.slot_state, fold.slot_next, fold.slot_count, fold.used)
+            slot = find_slot(pair, next_state, counts.head, counts.slot_state, counts.slot_next, counts.slot_count, counts.used)
             slot_of[entry] = slot
-        fold.slot_count[slot] += 1
+        counts.slot_count[slot] += 1
         time += tau
         extra += world.running[pair] * tau + world.transition_reward[entry]
         if tracing:
-            trace.state[epochs] = state
-            trace.action[epochs] = world.pair_action[pair]
-            trace.holding_time[epochs] = tau
-            trace.next_state[epochs] = next_state
-            trace.reward[epochs] = reward
+            trace.state[row + epochs] = state
+            trace.action[row + epochs] = world.pair_action[pair]
+            trace.holding_time[row + epochs] = tau
+            trace.next_state[row + epochs] = next_state
+            trace.reward[row + epochs] = reward
         state = next_state
         epochs += 1
-    clock[0], clock[1], clock[2] = time, extra, tau
-    return state, epochs, ended, last, entry
+    clock[TIME], clock[PAID], clock[LAST] = time, extra, tau
+    book(ledger.at, plan.epochs, counts.epoch, state, epochs, last, entry)
+    return ended

@@ -1,12 +1,13 @@
-"""Learners: plans in, observations out.  The public names are imported on first use."""
+"""Learners: observations in, plans out.  The public names are imported on first use."""
 
 from importlib import import_module
 from typing import Any
 
 _HOME = {
-    "Plan": "learner", "History": "learner", "Learner": "learner", "Episode": "learner", "Counts": "counts",
-    "PlausibleSet": "plausible", "plausible_set": "plausible", "extended_value_iteration": "optimism",
-    "fast_extended_value_iteration": "optimism", "Optimistic": "optimism",
+    "Plan": "learner", "History": "learner", "Learner": "learner", "Counts": "counts", "Posterior": "posterior",
+    "PlausibleSet": "plausible", "plausible_set": "plausible", "KLSet": "kl_set", "kl_set": "kl_set",
+    "extended_iteration": "optimism", "Optimistic": "optimism", "extended_value_iteration": "plausible",
+    "fast_extended_value_iteration": "plausible", "Wrapper": "wrapper",
     "CTUCRL": "ct_ucrl", "Doubling": "doubling", "DoublingCTUCRL": "doubling", "UnknownRatesCTUCRL": "unknown_bounds",
     "LEARNERS": "catalogue",
 }

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sojourn.errors import ParameterError, unknown_name
 from sojourn.model.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from sojourn.learn.learner import Learner
 
 
 @dataclass(frozen=True)
@@ -70,11 +73,12 @@ def learner_class(name: str) -> type:
     return found
 
 
-def learner(name: str, knowledge: Knowledge, seed: int = 0, **parameters: Any) -> Any:
+def learner(name: str, knowledge: Knowledge, seed: int = 0, **parameters: Any) -> Learner:
     """Return a new learner by name; `seed` is its own stream, `parameters` are its constructor's."""
     kind = learner_class(name)
     try:
-        return kind(knowledge, seed=seed, **parameters)
+        made: Learner = kind(knowledge, seed=seed, **parameters)
+        return made
     except TypeError as error:
         if "unexpected keyword argument" not in str(error) and "missing" not in str(error):
             raise

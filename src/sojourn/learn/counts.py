@@ -1,17 +1,21 @@
-"""Everything a learner has counted: visits, kept holding times, rewards, and transitions over the successors seen so far."""
+"""Statistics: what has been counted per pair, namely visits, kept holding times, rewards, and the successors seen so far."""
 
 from __future__ import annotations
 
 from math import log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sojourn.errors import ReportError
 from sojourn.kernels.counts import count_rows, find_slot, keeps, sorted_rows
-from sojourn.learn.learner import History
+from sojourn.kernels.ledger import CountArrays
 from sojourn.model.knowledge import Knowledge
 
+if TYPE_CHECKING:
+    from sojourn.learn.learner import History
+
+NO_SLOTS = np.zeros(0, dtype=np.int64)
 ARRAYS = ("visits", "holding_sum", "reward_sum", "head", "slot_state", "slot_next", "slot_count", "used")
 
 
@@ -37,12 +41,6 @@ def pairs_of(history: History, knowledge: Knowledge) -> np.ndarray:
     return pairs
 
 
-def counts_of(learner: Any) -> Counts | None:
-    """Return the Counts into which walks of a compiled learner fold; None if it has none, or calls something else `counts`."""
-    counts = getattr(learner, "counts", None)
-    return counts if isinstance(counts, Counts) else None
-
-
 class Counts:
     """Counts per pair.  `epoch` is t, the number of the next decision: 1 + observations.
 
@@ -52,8 +50,8 @@ class Counts:
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None):
         pairs = knowledge.n_pairs
-        self.scale = 0.0 if delta is None else knowledge.rate_min**2 * log(1 / delta)
-        self.epoch = 1
+        self.number = np.ones(1, dtype=np.int64)  # arrays, so that kernels may change them
+        self.truncation = np.array([0.0 if delta is None else knowledge.rate_min**2 * log(1 / delta)])
         self.visits = np.zeros(pairs, dtype=np.int64)
         self.holding_sum = np.zeros(pairs)
         self.reward_sum = np.zeros(pairs)
@@ -62,6 +60,28 @@ class Counts:
         self.slot_next = np.zeros(0, dtype=np.int64)
         self.slot_count = np.zeros(0, dtype=np.int64)
         self.used = np.zeros(1, dtype=np.int64)
+
+    @property
+    def epoch(self) -> int:
+        return int(self.number[0])
+
+    @epoch.setter
+    def epoch(self, value: int) -> None:
+        self.number[0] = value
+
+    @property
+    def scale(self) -> float:
+        """λ_min² log(1/δ) of the truncation; 0 keeps every holding time."""
+        return float(self.truncation[0])
+
+    @scale.setter
+    def scale(self, value: float) -> None:
+        self.truncation[0] = value
+
+    def arrays(self, slot_of: np.ndarray) -> CountArrays:
+        """Return the arrays as a kernel takes them: what it adds is counted."""
+        return CountArrays(self.number, self.truncation, self.visits, self.holding_sum, self.reward_sum, self.head, self.slot_state,
+                           self.slot_next, self.slot_count, self.used, slot_of)
 
     def reserve(self, slots: int) -> None:
         """Make room for `slots` more successors."""
@@ -91,9 +111,7 @@ class Counts:
         pairs, after = pairs_of(history, knowledge), np.asarray(history.next_state, dtype=np.int64)
         tau = np.asarray(history.holding_time, dtype=np.float64)
         self.reserve(min(len(pairs), self.visits.size * knowledge.n_states))
-        count_rows(pairs, tau, after, np.asarray(history.reward, dtype=np.float64), self.scale, self.visits, self.holding_sum,
-                   self.reward_sum, self.head, self.slot_state, self.slot_next, self.slot_count, self.used)
-        self.epoch += len(pairs)
+        count_rows(self.arrays(NO_SLOTS), pairs, tau, after, np.asarray(history.reward, dtype=np.float64))
 
     @property
     def truncated_mean(self) -> np.ndarray:

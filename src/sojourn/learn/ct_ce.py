@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sojourn.learn.counting import Belief, CountingLearner
-from sojourn.learn.learner import Plan
+from sojourn.learn.learner import Learner, Plan
 from sojourn.learn.parameters import positive
+from sojourn.learn.posterior import Posterior
 from sojourn.model.knowledge import Knowledge
 
 
-class CTCE(CountingLearner):
+class CTCE(Learner):
     """Plays the best policy of the mean model; in a state seen n times, any action tried fewer than c log(1 + n) times comes first.
 
     `exploration` is c; `prior` the Dirichlet weight of each possible successor, None for 1/k.
@@ -21,10 +21,11 @@ class CTCE(CountingLearner):
 
     memory = ("policy_pair",)
 
-    def __init__(self, knowledge: Knowledge, exploration: float = 10.0, prior: float | None = None, seed: int = 0):
+    def __init__(self, knowledge: Knowledge, exploration: float = 10.0, prior: float | None = None,
+                 seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, seed)
         self.exploration = positive("exploration", exploration)
-        self.belief = Belief(knowledge, prior)
+        self.belief = Posterior(knowledge, prior)
         self.policy_pair = np.array(knowledge.pair_start[:-1], dtype=np.int64)
 
     def plan(self) -> Plan:

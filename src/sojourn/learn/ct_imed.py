@@ -1,4 +1,4 @@
-"""CT-IMED: the least N K + log N, the index that aims at the lower bound, watching over optimistic posterior sampling.
+"""CT-IMED: optimistic posterior sampling, overridden by the least N K + log N, the index that aims at the lower bound.
 
 Sources: Honda and Takemura 2015 (the index, for bandits); Pesquerel and Maillard 2022 (for discrete-time models); here K is the
 least divergence of eq:K, which counts rows and rates; Agrawal and Jia 2017 (several draws per row).  That it attains C(M) in
@@ -8,16 +8,16 @@ continuous time is not proved.
 from __future__ import annotations
 
 from sojourn.kernels.sampled_plan import IMED
-from sojourn.learn.deep import DeepLearner
+from sojourn.learn.index_sampling import IndexSampling
 
 
-class CTIMED(DeepLearner):
+class CTIMED(IndexSampling):
     """Sampled policies, and the least divergence index where sampling has forgotten an action.
 
     Gain and bias are those of the posterior mean model on the skeleton, the pairs with N(s,a) >= log²(max_b N(s,b)); N K + log N
     is then compared in every state.  An action whose index is below the greedy
     one's log N is tried, sooner where a try is cheap; everywhere else a policy sampled from the posterior is followed
-    (learn/deep.py).
+    (learn/index_sampling.py).
 
     - `prior`: Dirichlet weight of each possible successor; None means 1/k each.  It serves the sampled and the mean model.
     - `draws`: a row of k possible successors is drawn k times per plan, at least 3 and at most `draws` times; 0 leaves the index

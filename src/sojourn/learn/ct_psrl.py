@@ -6,8 +6,10 @@ when it is one epoch longer than the last).  In continuous time the rates have G
 
 from __future__ import annotations
 
-from sojourn.learn.counting import Belief
+import numpy as np
+
 from sojourn.learn.parameters import one_of, whole
+from sojourn.learn.posterior import Posterior
 from sojourn.learn.sampling import SamplingLearner
 from sojourn.model.knowledge import Knowledge
 
@@ -22,11 +24,9 @@ class CTPSRL(SamplingLearner):
     - `samples`: models drawn per plan, of which the one with the largest gain is followed.
     """
 
-    memory = ("policy_pair",)
-
     def __init__(self, knowledge: Knowledge, episodes: str = "tsde", prior: float | None = None,
-                 rate_prior: tuple[float, float] = (0.0, 0.0), samples: int = 1, seed: int = 0):
+                 rate_prior: tuple[float, float] = (0.0, 0.0), samples: int = 1, seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, seed)
         self.episodes = one_of("episodes", episodes, ("tsde", "doubling"))
         self.samples = whole("samples", samples, 1)
-        self.sample_from(Belief(knowledge, prior, rate_prior), self.samples, tsde=episodes == "tsde")
+        self.sample_from(Posterior(knowledge, prior, rate_prior), self.samples, tsde=episodes == "tsde")

@@ -10,15 +10,14 @@ import numpy as np
 
 from sojourn.errors import ParameterError, RewardScaleWarning
 from sojourn.learn.counts import Counts
-from sojourn.learn.learner import Episode, History, Plan
-from sojourn.learn.optimism import Optimistic, extended_value_iteration, fast_extended_value_iteration
+from sojourn.learn.learner import Learner, Plan
+from sojourn.learn.optimism import Optimistic, extended_iteration
 from sojourn.learn.parameters import number, one_of, positive
 from sojourn.learn.plausible import PlausibleSet, plausible_set
-from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
 
 
-class CTUCRL:
+class CTUCRL(Learner):
     """Plans on the best model its data cannot rule out; replans when a count doubles.   Paper: alg: CTUCRL
 
     Give exactly one of `delta` in (0, 1] and `horizon` = N epochs, which means delta = 1/N (thm:UCRL).
@@ -27,15 +26,15 @@ class CTUCRL:
     - `reward_range=(lo, hi)` divides rewards by the width of the range together with 0, inside the learner only: the paper's
       stopping rule and constants assume rewards of order 1.  The optimistic gain is reported in the original unit.
     - `stop`: "printed" is eq:stop, a span in uniformised units; "gain" is eq:optimistic-model, 1/sqrt(t) in gain units.
-    - `planning`: "printed" iterates eq:EVI from 0; "fast" ends in the same test (see `fast_extended_value_iteration`).
+    - `planning`: "printed" iterates eq:EVI from 0; "fast" ends in the same test (see `FastIteration` in learn/plausible.py).
     - `unknown_rewards`: plan with the empirical mean reward plus Jaksch's radius (the paper's footnote); rewards within
       `reward_range`, or within [0, 1].
     """
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
                  reward_range: tuple[float, float] | None = None, stop: str = "printed", planning: str = "printed",
-                 unknown_rewards: bool = False, seed: int = 0):
-        self.knowledge = checked_knowledge(knowledge)
+                 unknown_rewards: bool = False, seed: int | np.random.SeedSequence = 0):
+        super().__init__(knowledge, seed)
         self.delta = confidence(delta, horizon)
         self.radius_scale = positive("radius_scale", radius_scale)
         self.stop = one_of("stop", stop, ("printed", "gain"))
@@ -45,8 +44,6 @@ class CTUCRL:
         if reward_range is None and not unknown_rewards:
             warn_of_scale(knowledge)
         self.counts = Counts(knowledge, self.delta)
-        self.rng = stream(seed)
-        self.episode: Episode | None = None
         self.values: np.ndarray | None = None  # u of the last plan, where the next fast one starts
         self.plausible: PlausibleSet = self.plausible_now()  # as it was when the last plan was made
 
@@ -61,10 +58,8 @@ class CTUCRL:
 
     def optimistic(self) -> Optimistic:
         """Return the optimistic policy for `self.plausible` (step 4b); gains are in units of `reward_scale`."""
-        if self.planning == "printed":
-            return extended_value_iteration(self.plausible, self.knowledge, self.tolerance(), reward_scale=self.reward_scale)
-        return fast_extended_value_iteration(self.plausible, self.knowledge, self.tolerance(), self.values,
-                                             reward_scale=self.reward_scale)
+        iteration = self.plausible.iteration(self.knowledge, self.reward_scale, fast=self.planning == "fast")
+        return extended_iteration(iteration, self.knowledge, self.tolerance(), self.values if self.planning == "fast" else None)
 
     def plan(self) -> Plan:
         """Return the optimistic policy, good until some pair's visits double (steps 3 to 6)."""
@@ -75,10 +70,6 @@ class CTUCRL:
         info = {"optimistic_gain": high, "optimistic_gain_low": low, "sweeps": best.sweeps,
                 "empty_intervals": self.plausible.empty_intervals}
         return Plan(best.policy, quota=np.maximum(1, self.counts.visits), info=info)
-
-    def observe(self, history: History) -> None:
-        """Count a chunk of epochs, in order; nothing is counted if one of them cannot be."""
-        self.counts.observe(history, self.knowledge)
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """Return what the last plan was based on, as (S, A) tables (NaN where not admissible): a fresh copy.
@@ -92,42 +83,15 @@ class CTUCRL:
             "rate_interval": table(np.stack([known.rate_low, known.rate_high], axis=1)),
         }
 
-    def state(self) -> dict[str, Any]:
-        """Return everything the learner has become, as arrays and scalars; `restore` continues as if never stopped."""
-        return {
-            "counts": self.counts.state(), "rng": stream_state(self.rng),
-            "episode": self.episode.state() if self.episode else {},
-            "values": np.zeros(0) if self.values is None else self.values.copy(),
-            "plausible": state_of(self.plausible),
-        }
+    def remembered(self) -> dict[str, Any]:
+        """Return the values of the last plan and the set it was made from."""
+        return {"values": np.zeros(0) if self.values is None else self.values.copy(), "plausible": self.plausible.state()}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Become what `state()` described."""
-        self.counts.restore(state["counts"])
-        restore_stream(self.rng, state["rng"])
-        self.episode = Episode.restored(state["episode"], self.knowledge) if state["episode"] else None
+    def recall(self, state: dict[str, Any]) -> None:
+        """Take back what `remembered` returned."""
         values = np.array(state["values"], dtype=np.float64)
         self.values = values if values.size else None
-        self.plausible = restored_plausible(state["plausible"])
-
-
-def state_of(plausible: PlausibleSet) -> dict[str, Any]:
-    """Return the parts of a plausible set, copied."""
-    return {name: np.array(value) if isinstance(value, np.ndarray) else value for name, value in vars(plausible).items()}
-
-
-def restored_plausible(state: dict[str, Any]) -> PlausibleSet:
-    """Return the plausible set of `state_of`."""
-    arrays = {name: np.array(state[name]) for name in PlausibleSet.__dataclass_fields__
-              if name not in ("empty_intervals", "supports_known")}
-    return PlausibleSet(**arrays, empty_intervals=int(state["empty_intervals"]), supports_known=bool(state["supports_known"]))
-
-
-def checked_knowledge(knowledge: Any) -> Knowledge:
-    """Return `knowledge`, or say what it must be."""
-    if not isinstance(knowledge, Knowledge):
-        raise ParameterError(f"knowledge is {knowledge!r}; it must be a Knowledge, as from model.knowledge(rate_bounds=(lo, hi)).")
-    return knowledge
+        self.plausible = PlausibleSet.restored(state["plausible"])
 
 
 def confidence(delta: float | None, horizon: float | None) -> float:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.learn.counts import Counts, counts_of
-from sojourn.learn.ct_ucrl import CTUCRL, checked_knowledge
-from sojourn.learn.learner import NO_LIMIT, Episode, History, Plan
-from sojourn.learn.streams import restore_stream, stream, stream_state
+from sojourn.kernels.ledger import NO_LIMIT
+from sojourn.learn.ct_ucrl import CTUCRL
+from sojourn.learn.learner import History, Plan, checked_knowledge
+from sojourn.learn.wrapper import Wrapper
 from sojourn.model.knowledge import Knowledge
 
 
@@ -27,17 +27,17 @@ def phase_ends(phase: int) -> tuple[int, int]:
     return end(phase - 1), end(phase)
 
 
-class Doubling:
+class Doubling(Wrapper):
     """Starts a fresh learner after each N_i = 2^(2^i) epochs, with delta = 1 / (N_{i+1} - N_i).   Paper: thm:UCRL2
 
     `make(delta)` builds the learner of a phase; data, epoch count and delta start anew, the random stream goes on.
     """
 
-    def __init__(self, knowledge: Knowledge, make: Callable[[float], Any], seed: int = 0):
-        self.knowledge = knowledge
+    folds = Wrapper.folds  # `seen` is only for learners whose counts are not folded
+
+    def __init__(self, knowledge: Knowledge, make: Callable[[float], Any], seed: int | np.random.SeedSequence = 0):
+        super().__init__(knowledge, seed)
         self.make = make
-        self.rng = stream(seed)
-        self.episode: Episode | None = None
         self.start_phase(0)
 
     def start_phase(self, phase: int) -> None:
@@ -47,17 +47,12 @@ class Doubling:
         self.length = end - begin
         self.inner = self.make(1 / self.length)
         self.inner.rng = self.rng
-        self.seen = 0  # rows observed, for learners without counts
-
-    @property
-    def counts(self) -> Counts | None:
-        """The counts of the phase under way."""
-        return counts_of(self.inner)
+        self.seen = 0  # rows observed, for learners whose counts are not folded
 
     @property
     def phase_epochs(self) -> int:
         """How many epochs of this phase have been observed."""
-        return self.seen if self.counts is None else self.counts.epoch - 1
+        return self.counts.epoch - 1 if self.counts is not None and self.folds else self.seen
 
     @property
     def delta(self) -> float:
@@ -73,24 +68,18 @@ class Doubling:
         return Plan(plan.policy, plan.quota, cap, {**plan.info, "phase": self.phase})
 
     def observe(self, history: History) -> None:
+        """Pass it on, and count the rows."""
         self.seen += len(history)
-        self.inner.observe(history)
+        super().observe(history)
 
-    def snapshot(self) -> dict[str, np.ndarray]:
-        """Return what the phase's learner knew when it made the last plan."""
-        taken: dict[str, np.ndarray] = self.inner.snapshot()
-        return taken
+    def remembered(self) -> dict[str, Any]:
+        """Return where in the phases it is."""
+        return {"phase": self.phase, "seen": self.phase_epochs}
 
-    def state(self) -> dict[str, Any]:
-        return {"phase": self.phase, "seen": self.phase_epochs, "inner": self.inner.state(), "rng": stream_state(self.rng),
-                "episode": self.episode.state() if self.episode else {}}
-
-    def restore(self, state: dict[str, Any]) -> None:
+    def recall(self, state: dict[str, Any]) -> None:
+        """Begin the phase that `remembered` named."""
         self.start_phase(int(state["phase"]))
-        self.inner.restore(state["inner"])
         self.seen = int(state["seen"])
-        restore_stream(self.rng, state["rng"])
-        self.episode = Episode.restored(state["episode"], self.knowledge) if state["episode"] else None
 
 
 class DoublingCTUCRL(Doubling):
@@ -100,7 +89,8 @@ class DoublingCTUCRL(Doubling):
     """
 
     def __init__(self, knowledge: Knowledge, radius_scale: float = 1.0, reward_range: tuple[float, float] | None = None,
-                 stop: str = "printed", planning: str = "printed", unknown_rewards: bool = False, seed: int = 0):
+                 stop: str = "printed", planning: str = "printed", unknown_rewards: bool = False,
+                 seed: int | np.random.SeedSequence = 0):
         checked_knowledge(knowledge)
 
         make = partial(CTUCRL, knowledge, radius_scale=radius_scale, reward_range=reward_range, stop=stop, planning=planning,

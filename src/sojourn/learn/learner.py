@@ -1,21 +1,34 @@
-"""The contract between a learner and whoever walks its plans: the simulator, a session, a controller.
+"""The contract between a learner and whoever walks it: the simulator, a session, a controller.
 
-A learner is any object with `plan()` and `observe(history)`.  It returns a *plan*: a policy, how many visits each pair may
-still take, and a cap on the epochs; the walker follows it until it ends, reporting what happened, and asks for the next.
+There are two kinds of learner, and no third:
+
+- one that *plans*: `plan()` returns a Plan (a policy, how many visits each pair may take, a cap on the epochs), which is
+  followed until it ends; then the next one is asked for;
+- one that *acts*: `act(state)` returns the action to take now, at every epoch anew.
+
+Both are told what happened by `observe(history)`.  Any object with these methods will do.  A child of `Learner` gets more for
+nothing: counts, a random stream of its own, saving, a repr; and may declare more (see `Learner`).
+
+Who owns what: the walker has the plan under way, the clock and the world's random stream; the learner has its belief and its own
+stream.  So a learner can be given to another walker at any moment, which asks it for a plan.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 import numpy as np
 
-from sojourn.errors import ParameterError
+from sojourn.errors import ParameterError, ReportError
+from sojourn.kernels.driver import planner
+from sojourn.kernels.ledger import LEFT, NO_LIMIT, Desk, empty_plan
+from sojourn.learn.counts import NO_SLOTS, Counts, pairs_of
+from sojourn.learn.saving import given_parameters, header, refuse_others
+from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
 
 MAX_CHUNK = 2**20  # epochs in one History
-NO_LIMIT = 2**62  # visits or epochs
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +37,8 @@ class Plan:
 
     `policy` is an action index per state, or an (S, A) table of probabilities.  The plan ends on *arriving* at a pair that
     has been visited `quota` times within the plan (alg: CTUCRL, step 6), or after `max_epochs` epochs.  `quota` is per pair
-    (P,) or a table (S, A); None means no limit.  `info` holds scalars worth recording, such as `optimistic_gain`.
+    (P,) or a table (S, A); None means no limit.  `info` holds numbers worth recording, such as `optimistic_gain`: each becomes a
+    column of the run's `episodes.info`.
     """
 
     policy: np.ndarray
@@ -47,197 +61,125 @@ class History:
         return len(self.state)
 
 
-@runtime_checkable
-class Learner(Protocol):
-    """The least a learner must offer.  Compiled learners also have `counts`, into which walks fold directly."""
+class Learner:
+    """The base class: write `plan(self) -> Plan` or `act(self, state) -> int`; the rest is given.
 
-    def plan(self) -> Plan: ...
+    - `self.knowledge` is what it may know, `self.counts` what it has counted (learn/counts.py), `self.rng` its own stream;
+    - `observe` counts; in simulations kernels fold what happens into `self.counts` instead, which is the same thing;
+    - `state()` and `restore(state)` save the counts, the stream and the attributes named in `memory`.
 
-    def observe(self, history: History) -> None: ...
+    What a class can declare:
 
-
-class Episode:
-    """A plan being walked: the pair chosen in each state, what is left of the quotas, and where it began.
-
-    `policy_pair[s]` is the pair of a deterministic policy; a randomized one has `cumulative` (S, A) instead (else None).
-    `index` and `start_epoch` count from 1 over everything the learner has lived through.
+    - `memory`: names of further attributes, arrays or numbers, that `state()` must carry;
+    - `folds = False`: call `observe` with every chunk of epochs instead of folding.  A class that replaces `observe` has it;
+    - `compiled_plan`: a compiled function `plan(state, desk, own) -> bool` (kernels/driver.py) that makes the plans; then
+      many plans are walked in one compiled call, and `plan()` comes for nothing.  `planner_state()` gives its `state`, a tuple
+      of arrays that it may change, `info_names` says what it writes to `desk.info`, and `plans_per_call` how many plans take
+      about 0.1 s.  A class that replaces `plan` is asked for every plan;
+    - `needs_rate_bounds = False`: the rate bounds in its knowledge may be wrong.
     """
 
-    def __init__(self, plan: Plan, knowledge: Knowledge, index: int, start_epoch: int):
-        self.plan = plan
-        self.index = index
-        self.start_epoch = start_epoch
-        self.epochs = 0
-        self.epochs_left = NO_LIMIT if plan.max_epochs is None else _whole(plan.max_epochs)
-        self.left = _quota(plan.quota, knowledge)
-        self.policy_pair, self.cumulative = _policy(plan.policy, knowledge)
+    memory: ClassVar[tuple[str, ...]] = ()
+    folds: bool = True
+    compiled_plan: ClassVar[Any] = None
+    info_names: tuple[str, ...] = ()
+    plans_per_call: int = 1024
+    needs_rate_bounds: ClassVar[bool] = True
+    parameters: dict[str, str]  # as given to the constructor, in words
 
-    def spend(self, pair: int) -> None:
-        """Count one visit to `pair`."""
-        self.left[pair] -= 1
-        self.epochs_left -= 1
-        self.epochs += 1
+    def __new__(cls, *args: Any, **more: Any) -> Learner:
+        self = super().__new__(cls)
+        self.parameters = given_parameters(cls, args, more)
+        return self
 
-    def ends_before(self, pair: int) -> bool:
-        """Return whether the plan is over on arriving at `pair`."""
-        return self.epochs_left <= 0 or self.left[pair] <= 0
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "observe" in vars(cls) and "folds" not in vars(cls):
+            cls.folds = False
+        if "plan" in vars(cls) and "compiled_plan" not in vars(cls):
+            cls.compiled_plan = None
+
+    def __init__(self, knowledge: Knowledge, seed: int | np.random.SeedSequence = 0):
+        self.knowledge = checked_knowledge(knowledge)
+        self.counts = Counts(knowledge)
+        self.rng = stream(seed)
+
+    # ---- what happens ----------------------------------------------------------------------------------------------
+
+    def plan(self) -> Plan:
+        """Return what to do next; here the plan of `compiled_plan`."""
+        kernel = next((k for kind in type(self).__mro__ if (k := vars(kind).get("compiled_plan")) is not None), None)
+        if kernel is None:
+            raise ParameterError(f"{type(self).__name__} has neither plan() nor act(state); a learner needs one of them.")
+        known = self.knowledge
+        desk = Desk(self.counts.arrays(NO_SLOTS), empty_plan(known.n_states, known.n_pairs),
+                    np.zeros(len(self.info_names)))
+        if not planner(kernel)(self.planner_state(), desk, self.rng):
+            self.explain()
+        most = int(desk.plan.epochs[LEFT])
+        return Plan(known.pair_action[desk.plan.pair], desk.plan.left, most if most < NO_LIMIT else None,
+                    dict(zip(self.info_names, desk.info.tolist(), strict=True)))
+
+    def planner_state(self) -> Any:
+        """Return what `compiled_plan` gets as its state."""
+        return ()
+
+    def explain(self) -> None:
+        """Raise with the reason why `compiled_plan` made no plan."""
+        raise ParameterError(f"the compiled plan of {type(self).__name__} returned False; it made no plan, and nothing says why.")
+
+    def observe(self, history: History) -> None:
+        """Count a chunk of epochs; one that cannot be true, or leads outside a known support, is refused and nothing is counted."""
+        check_supports(history, self.knowledge)
+        self.counts.observe(history, self.knowledge)
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """Return (S, A) tables of the visits and of the mean holding times so far: fresh copies."""
+        table = self.knowledge.table
+        return {"visits": table(self.counts.visits, fill=0), "truncated_mean": table(self.counts.truncated_mean)}
+
+    # ---- saving ----------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Return arrays and scalars from which `Episode.restored` makes the same episode."""
-        info = {key: float(value) for key, value in self.plan.info.items() if isinstance(value, (int, float, np.number))}
-        return {
-            "policy": np.array(self.plan.policy), "left": self.left.copy(), "epochs_left": self.epochs_left,
-            "epochs": self.epochs, "index": self.index, "start_epoch": self.start_epoch, "info": info,
-        }
+        """Return everything the learner has become, as arrays, numbers and text; `restore` continues as if never stopped."""
+        return {**header(self), "counts": self.counts.state(), "rng": stream_state(self.rng), **self.remembered()}
 
-    @classmethod
-    def restored(cls, state: dict[str, Any], knowledge: Knowledge) -> Episode:
-        """Return the episode that `state()` described."""
-        plan = Plan(np.array(state["policy"]), info=dict(state["info"]))
-        episode = cls(plan, knowledge, int(state["index"]), int(state["start_epoch"]))
-        episode.left = np.array(state["left"], dtype=np.int64)
-        episode.epochs_left = int(state["epochs_left"])
-        episode.epochs = int(state["epochs"])
-        return episode
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become what `state()` described; another learner's, other parameters' or another model's is refused."""
+        refuse_others(self, state)
+        self.counts.restore(state["counts"])
+        restore_stream(self.rng, state["rng"])
+        self.recall(state)
 
+    def remembered(self) -> dict[str, Any]:
+        """Return what there is to save beside counts and stream: the attributes named in `memory`."""
+        return {name: np.array(value) if isinstance(value := getattr(self, name), np.ndarray) else value for name in self.memory}
 
-class Begun(NamedTuple):
-    """The episodes begun in one call of `walk_plans`, in order, one row each."""
+    def recall(self, state: dict[str, Any]) -> None:
+        """Take back what `remembered` returned."""
+        for name in self.memory:
+            old, new = getattr(self, name), state[name]
+            setattr(self, name, np.array(new, dtype=old.dtype) if isinstance(old, np.ndarray) else type(old)(new))
 
-    epoch: np.ndarray  # (K,) epochs of the call before it
-    state: np.ndarray  # (K,) where it began
-    policy: np.ndarray  # (K, S) action per state
-    visits: np.ndarray  # (K, P) of the walk when it began
-    info: dict[str, np.ndarray]  # (K,) each, as in Plan.info
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={text}" for name, text in self.parameters.items() if text != "None")
+        counted = f": {self.counts.epoch - 1:,} epochs counted" if self.counts is not None else ""
+        return f"<{type(self).__name__}({given}){counted}>"
 
 
-class Walked(NamedTuple):
-    """What a learner's `walk_plans` has done; `stuck` where it needs a plan and `plan()` is to be asked."""
-
-    state: int
-    epochs: int
-    pair: int
-    entry: int
-    stuck: bool
-    begun: Begun
+def checked_knowledge(knowledge: Any) -> Knowledge:
+    """Return `knowledge`, or say what it must be."""
+    if not isinstance(knowledge, Knowledge):
+        raise ParameterError(f"knowledge is {knowledge!r}; it must be a Knowledge, as from model.knowledge(rate_bounds=(lo, hi)).")
+    return knowledge
 
 
-def walks_plans(learner: Any) -> bool:
-    """Return whether `learner` has a `walk_plans` that knows its `plan`: not one that a subclass or the object has replaced."""
-    for kind in type(learner).__mro__:
-        if "walk_plans" in vars(kind):
-            return "plan" not in vars(learner)
-        if "plan" in vars(kind):
-            return False
-    return False
-
-
-def episode_of(learner: Any) -> Episode | None:
-    """Return the plan of `learner` being walked, or None."""
-    kept: Episode | None = getattr(learner, _place(learner), None)
-    return kept
-
-
-def keep_episode(learner: Any, episode: Episode | None) -> None:
-    """Keep `episode` with the learner: as `learner.episode`, unless the learner uses that name for something of its own."""
-    setattr(learner, _place(learner), episode)
-
-
-def _place(learner: Any) -> str:
-    own = getattr(learner, "episode", None)
-    return "episode" if own is None or isinstance(own, Episode) else "episode_under_way"
-
-
-def begin_episode(learner: Any, knowledge: Knowledge) -> Episode:
-    """Ask the learner for a plan and return it as the learner's new episode (see `keep_episode`)."""
-    before = episode_of(learner)
-    plan = learner.plan()
-    if not isinstance(plan, Plan):
-        raise ParameterError(f"plan() returned {plan!r}; it must return a Plan(policy, quota=..., max_epochs=...).")
-    index = before.index + 1 if before else 1
-    start_epoch = before.start_epoch + before.epochs if before else 1
-    episode = Episode(plan, knowledge, index, start_epoch)
-    keep_episode(learner, episode)
-    return episode
-
-
-def chosen_action(learner: Any, state: int) -> int:
-    """Return the index of the action that `learner.act(state)` chose; raise where that is no whole number."""
-    action = learner.act(state)
-    try:
-        index = int(action)
-        if index == action:
-            return index
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise ParameterError(f"act({state}) of {type(learner).__name__} returned {action!r}; it must return the index of an action.")
-
-
-def _whole(max_epochs: Any) -> int:
-    try:
-        if max_epochs >= 1:
-            return int(min(max_epochs, NO_LIMIT))
-    except (TypeError, ValueError):
-        pass
-    raise ParameterError(f"the plan's max_epochs is {max_epochs!r}; it must be a number of decisions, at least 1.")
-
-
-def _quota(quota: Any, knowledge: Knowledge) -> np.ndarray:
-    if quota is None:
-        return np.full(knowledge.n_pairs, NO_LIMIT, dtype=np.int64)
-    try:
-        array = np.asarray(quota)
-        number = array.dtype.kind in "biuf"
-    except ValueError:  # rows of unequal length
-        number = False
-    if not number:
-        raise ParameterError(f"the plan's quota is {quota!r}; it must hold numbers, the visits that each pair may still take.")
-    if array.shape == (knowledge.n_states, knowledge.n_actions) and array.shape != (knowledge.n_pairs,):
-        array = array[knowledge.pair_state, knowledge.pair_action]
-    if array.shape != (knowledge.n_pairs,):
-        raise ParameterError(f"the plan's quota has shape {array.shape}; it must be ({knowledge.n_pairs},) or (states, actions).")
-    if not array.min() >= 1:
-        raise ParameterError(f"the plan's quota holds {array.min()}; each pair needs at least 1, or the plan could end at once.")
-    return np.minimum(array, NO_LIMIT).astype(np.int64)
-
-
-def _policy(policy: Any, knowledge: Knowledge) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return (pair per state, None) for actions per state, or (first pair per state, cumulative table) for probabilities."""
-    try:
-        array = np.asarray(policy)
-    except ValueError:  # rows of unequal length
-        raise ParameterError(f"the plan's policy is {policy!r}; it must hold an action index for each state, or be a table of "
-                             f"probabilities {knowledge.pair_table.shape}.") from None
-    table = knowledge.pair_table
-    if array.shape == (knowledge.n_states,) and array.dtype == np.int64 and array.min() >= 0 and array.max() < knowledge.n_actions:
-        pair = table.ravel()[knowledge.table_row + array]  # the usual case, at a few microseconds
-        if pair.min() >= 0:
-            return pair, None
-    if array.ndim == 1:
-        if array.shape != (knowledge.n_states,) or array.dtype.kind not in "iu":
-            raise ParameterError(f"the plan's policy has shape {array.shape} and type {array.dtype}; "
-                                 f"it must hold {knowledge.n_states} action indices.")
-        wrong = np.flatnonzero((array < 0) | (array >= knowledge.n_actions))
-        pair = table[np.arange(knowledge.n_states), np.clip(array, 0, knowledge.n_actions - 1)]
-        wrong = wrong if wrong.size else np.flatnonzero(pair < 0)
-        if wrong.size:
-            s = int(wrong[0])
-            raise ParameterError(f"the plan's policy chooses action {array[s]} in state {knowledge.states[s]!r}, "
-                                 "which is not admissible there.")
-        return pair.astype(np.int64), None
-    if array.shape != table.shape:
-        raise ParameterError(f"the plan's policy has shape {array.shape}; it must be (states,) or {table.shape}.")
-    probability = np.asarray(array, dtype=np.float64)
-    outside = (table < 0) & (probability != 0)
-    if outside.any() or not np.isfinite(probability).all() or probability.min() < 0:
-        s, a = map(int, np.argwhere(outside | ~((probability >= 0) & np.isfinite(probability)))[0])
-        raise ParameterError(f"the plan's policy[{s}, {a}] is {probability[s, a]:g}; it must be finite and >= 0, and 0 where "
-                             "the pair is not admissible.")
-    total = probability.sum(axis=1)
-    if np.abs(total - 1).max() > 1e-9:
-        s = int(np.argmax(np.abs(total - 1)))
-        raise ParameterError(f"the plan's policy[{s}] sums to {total[s]:.9g}; every row must sum to 1.")
-    cumulative = np.cumsum(probability, axis=1)
-    last = array.shape[1] - 1 - np.argmax(probability[:, ::-1] > 0, axis=1)
-    cumulative[np.arange(array.shape[1]) >= last[:, None]] = np.inf  # a draw beyond a sum such as 1 - 1e-16 takes the last one
-    return np.asarray(knowledge.pair_start[:-1], dtype=np.int64), cumulative
+def check_supports(history: History, knowledge: Knowledge) -> None:
+    """Raise if an epoch led outside the known support of its pair."""
+    start, states = knowledge.support_start, knowledge.support_state
+    if start is None or states is None:
+        return
+    for pair, arrived in zip(pairs_of(history, knowledge), history.next_state, strict=True):
+        if arrived not in states[start[pair]:start[pair + 1]]:
+            raise ReportError(f"next_state is {knowledge.states[arrived]!r}, outside the known support of pair {pair}; report "
+                              "a state it can lead to, or build the learner without supports. Nothing was counted.")

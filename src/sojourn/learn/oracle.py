@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sojourn.errors import ParameterError
 from sojourn.learn.fixed import Fixed
 from sojourn.model.ctmdp import CTMDP
@@ -12,7 +14,7 @@ from sojourn.solving.solve import solve
 class Oracle(Fixed):
     """Plays the optimal policy of `model`, which it solves."""
 
-    def __init__(self, knowledge: Knowledge, model: CTMDP | None = None, seed: int = 0):
+    def __init__(self, knowledge: Knowledge, model: CTMDP | None = None, seed: int | np.random.SeedSequence = 0):
         if not isinstance(model, CTMDP):
             raise ParameterError(f"model is {model!r}; the oracle must be shown the CTMDP: "
                                  "learner('oracle', knowledge, model=model).")

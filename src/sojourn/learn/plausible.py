@@ -1,4 +1,4 @@
-"""The plausible models: an L1 ball around each empirical row and an interval for each rate.
+"""Uncertainty as the paper has it, the plausible models: an L1 ball around each empirical row and an interval for each rate.
 
 Paper: alg: CTUCRL, step 4(a); eq:P-CI; eq:rate-CI
 """
@@ -12,8 +12,15 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.kernels import fast_optimism, optimism
 from sojourn.learn.counts import Counts
+from sojourn.learn.optimism import MAX_STEPS, Improved, Optimistic, extended_iteration
 from sojourn.model.knowledge import Knowledge
+
+CHUNK_ENTRIES = 20_000_000  # row entries handled in one kernel call: about 0.1 s
+SUPPORT_DAMPING = 0.9  # uniformise at rate_max / 0.9 where supports are known
+FAST_STEPS = 200  # policy improvements tried before falling back on plain value iteration
+PASSES = 10  # Gauss-Seidel passes per policy evaluation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,8 +61,102 @@ class PlausibleSet:
         rates = (self.rate_low <= rate) & (rate <= self.rate_high)
         return bool((rows | ~seen).all() and rates.all())
 
+    def iteration(self, knowledge: Knowledge, reward_scale: float = 1.0, fast: bool = False) -> PrintedIteration:
+        """Return how extended iteration (learn/optimism.py) plans over this set: as printed, or with fewer steps."""
+        return (FastIteration if fast else PrintedIteration)(self, knowledge, reward_scale)
+
+    def state(self) -> dict[str, Any]:
+        """Return the parts, copied."""
+        return {name: np.array(value) if isinstance(value, np.ndarray) else value for name, value in vars(self).items()}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> PlausibleSet:
+        """Return the set that `state()` described."""
+        arrays = {name: np.array(state[name]) for name in cls.__dataclass_fields__
+                  if name not in ("empty_intervals", "supports_known")}
+        return cls(**arrays, empty_intervals=int(state["empty_intervals"]), supports_known=bool(state["supports_known"]))
+
     def __repr__(self) -> str:
         return f"<PlausibleSet: {len(self.visits)} pairs, {int((self.visits > 0).sum())} with data>"
+
+
+class PrintedIteration:
+    """Value iteration over the L1 set, as printed: u <- Tu.   Paper: eq:EVI
+
+    With known supports the iteration is damped (uniformised above rate_max: at rate_max a swap of two values goes on for ever);
+    the test is on the undamped Tu - u.
+    """
+
+    remedy = "Raise max_sweeps or the tolerance; a learner has planning='fast' for it, or a larger radius_scale."
+
+    def __init__(self, plausible: PlausibleSet, knowledge: Knowledge, reward_scale: float = 1.0):
+        self.plausible = plausible
+        top = float(knowledge.rate_max)
+        longest = int((plausible.row_start[1:] - plausible.row_start[:-1]).max())
+        full = not plausible.supports_known and longest == knowledge.n_states
+        self.problem = optimism.Extended(  # rows are copies, since sweeps reorder them
+            knowledge.pair_start, plausible.row_start, plausible.next_state.copy(), plausible.probability.copy(), plausible.reach,
+            plausible.rate_low / top, plausible.rate_high / top, plausible.reward, knowledge.running / reward_scale / top,
+            plausible.supports_known, full)
+        self.entries = len(plausible.next_state) + 4 * knowledge.n_pairs  # handled in one sweep
+        self.damping = SUPPORT_DAMPING if plausible.supports_known else 1.0
+
+    def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
+        """Take at most `most` steps on u, in place."""
+        at_once = max(1, CHUNK_ENTRIES // self.entries)
+        return self.improved(optimism.extended_value_iteration(u, tolerance, min(at_once, most), self.damping, self.problem))
+
+    def improved(self, found: tuple[Any, ...]) -> Improved:
+        """Return what a kernel found, with the rates of the optimistic model."""
+        pair, rising, steps, low, high, converged = found
+        rate = np.where(rising, self.plausible.rate_high[pair], self.plausible.rate_low[pair])
+        return Improved(pair, rate, int(steps), float(low), float(high), bool(converged))
+
+
+class FastIteration(PrintedIteration):
+    """Modified policy iteration over the L1 set, which ends in the same test; after FAST_STEPS it goes on as printed.
+
+    Between Bellman steps the policy at hand is evaluated on its optimistic rows by a few Gauss-Seidel passes, and actions
+    that cannot be best any more are passed over: T is monotone and commutes with adding constants, so an action behind the
+    best by x is still behind as long as the values have moved by less than x in span.
+
+    The guarantee does not care how u was found.  The last thing done is one full Bellman step with span(Tu - u) <
+    tolerance, and the policy is greedy in that same u; that is eq:stop.  The proof also needs span(u) <= rate_max D.  If the
+    true model is plausible and rewards are in [0, 1], one may walk from any s to the state with the largest u in at most
+    rate_max D expected uniformised steps, each of which gains at most max(Tu - u) on u, so
+
+        span(u) <= max(Tu - u) rate_max D <= (1 + tolerance) rate_max D
+
+    for every accepted u: warm starts keep the theorem up to that factor.  Paper: eq:stop, thm:UCRL
+    """
+
+    def __init__(self, plausible: PlausibleSet, knowledge: Knowledge, reward_scale: float = 1.0):
+        super().__init__(plausible, knowledge, reward_scale)
+        self.time = np.zeros(knowledge.n_states)  # to the anchor state, kept from call to call
+        self.done = 0
+
+    def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
+        """Take at most `most` steps on u, in place."""
+        if self.done >= FAST_STEPS:
+            return super().improve(u, tolerance, most)
+        at_once = max(1, CHUNK_ENTRIES // (self.entries + 10 * PASSES * len(u)))
+        found = self.improved(fast_optimism.fast_extended_value_iteration(
+            u, self.time, tolerance, min(at_once, most, FAST_STEPS - self.done), PASSES, self.problem))
+        self.done += found.steps
+        return found
+
+
+def extended_value_iteration(plausible: PlausibleSet, knowledge: Knowledge, tolerance: float, start: np.ndarray | None = None,
+                             max_sweeps: int = MAX_STEPS, reward_scale: float = 1.0) -> Optimistic:
+    """Return the best policy on the best plausible model, as printed: see `extended_iteration`.   Paper: eq:EVI, eq:stop"""
+    return extended_iteration(plausible.iteration(knowledge, reward_scale), knowledge, tolerance, start, max_sweeps)
+
+
+def fast_extended_value_iteration(plausible: PlausibleSet, knowledge: Knowledge, tolerance: float,
+                                  start: np.ndarray | None = None, max_sweeps: int = MAX_STEPS,
+                                  reward_scale: float = 1.0) -> Optimistic:
+    """Return a policy that passes the same test, found in fewer steps from `start` (such as the last u): see `FastIteration`."""
+    return extended_iteration(plausible.iteration(knowledge, reward_scale, fast=True), knowledge, tolerance, start, max_sweeps)
 
 
 def transition_radius(visits: np.ndarray, n_states: int, n_actions: int, epoch: int, delta: float) -> np.ndarray:

@@ -8,18 +8,22 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 
-LEARNER_STREAM = 1  # the world's stream is 0
+WORLD_STREAM, LEARNER_STREAM = range(2)
 
 
-def stream(seed: int | np.random.SeedSequence) -> np.random.Generator:
-    """Return the learner's generator for `seed`, independent of the world's."""
+def seed_sequence(seed: Any) -> np.random.SeedSequence:
+    """Return `seed` (an integer >= 0 or a SeedSequence) as a SeedSequence."""
     if isinstance(seed, np.random.SeedSequence):
-        sequence = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, LEARNER_STREAM))
-    else:
-        if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise ParameterError(f"seed is {seed!r}; it must be an integer >= 0 or a numpy SeedSequence.")
-        sequence = np.random.SeedSequence(int(seed), spawn_key=(LEARNER_STREAM,))
-    return np.random.Generator(np.random.PCG64(sequence))
+        return seed
+    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ParameterError(f"seed is {seed!r}; it must be an integer >= 0 or a numpy SeedSequence.")
+    return np.random.SeedSequence(int(seed))
+
+
+def stream(seed: int | np.random.SeedSequence, which: int = LEARNER_STREAM) -> np.random.Generator:
+    """Return a generator for `seed`: the learner's, or the world's, independent of it."""
+    sequence = seed_sequence(seed)
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(sequence.entropy, spawn_key=(*sequence.spawn_key, which))))
 
 
 def stream_state(rng: np.random.Generator) -> np.ndarray:

@@ -13,14 +13,14 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.learn.counts import Counts
-from sojourn.learn.ct_ucrl import CTUCRL, checked_knowledge
-from sojourn.learn.learner import Episode, History, Plan
+from sojourn.learn.ct_ucrl import CTUCRL
+from sojourn.learn.learner import Plan
 from sojourn.learn.parameters import number
-from sojourn.learn.streams import restore_stream, stream, stream_state
+from sojourn.learn.wrapper import Wrapper
 from sojourn.model.knowledge import Knowledge
 
 
-class UnknownRatesCTUCRL:
+class UnknownRatesCTUCRL(Wrapper):
     """Explores uniformly for `exploration` epochs, then runs CT-UCRL with estimated rate bounds.   Not proved.
 
     The bounds in `knowledge` are ignored.  After the exploration (50 epochs per pair by default), and again at the start of
@@ -29,11 +29,14 @@ class UnknownRatesCTUCRL:
     it is estimated when they arrive.  The other parameters are those of CTUCRL.
     """
 
+    inner: CTUCRL
+    needs_rate_bounds = False
+
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None,
                  exploration: int | None = None, margin: float = 2.0, radius_scale: float = 1.0,
                  reward_range: tuple[float, float] | None = None, stop: str = "printed", planning: str = "printed",
-                 unknown_rewards: bool = False, seed: int = 0):
-        self.knowledge = checked_knowledge(knowledge)
+                 unknown_rewards: bool = False, seed: int | np.random.SeedSequence = 0):
+        super().__init__(knowledge, seed)
         self.exploration = 50 * knowledge.n_pairs if exploration is None else exploration
         if not (isinstance(self.exploration, (int, np.integer)) and self.exploration >= 1):
             raise ParameterError(f"exploration is {exploration!r}; it must be a whole number of epochs, at least 1.")
@@ -42,17 +45,12 @@ class UnknownRatesCTUCRL:
         self.margin = float(margin)
         self.inner = CTUCRL(knowledge, delta, horizon, radius_scale, reward_range, stop, planning, unknown_rewards)
         self.inner.counts = Counts(knowledge)  # no truncation while nothing is known about the rates
-        self.rng = self.inner.rng = stream(seed)
-        self.episode: Episode | None = None
-
-    @property
-    def counts(self) -> Counts:
-        return self.inner.counts
+        self.inner.rng = self.rng
 
     @property
     def exploring(self) -> bool:
         """Whether some of the exploration is still to come."""
-        return self.counts.epoch <= self.exploration
+        return self.inner.counts.epoch <= self.exploration
 
     @property
     def rate_bounds(self) -> tuple[float, float]:
@@ -61,7 +59,7 @@ class UnknownRatesCTUCRL:
 
     def estimated_bounds(self) -> tuple[float, float]:
         """Return (least, largest) estimated rate over the pairs seen, widened by the margin."""
-        mean = self.counts.truncated_mean
+        mean = self.inner.counts.truncated_mean
         mean = mean[mean > 0]  # a pair whose samples were all truncated says nothing
         return float(1 / mean.max() / self.margin), float(1 / mean.min() * self.margin)
 
@@ -70,7 +68,7 @@ class UnknownRatesCTUCRL:
         if self.exploring:
             admissible = self.knowledge.pair_table >= 0
             uniform = admissible / admissible.sum(axis=1, keepdims=True)
-            return Plan(uniform, max_epochs=self.exploration - self.counts.epoch + 1, info={"exploring": 1})
+            return Plan(uniform, max_epochs=self.exploration - self.inner.counts.epoch + 1, info={"exploring": 1})
         self.use_bounds(*self.estimated_bounds())
         plan = self.inner.plan()
         low, high = self.rate_bounds
@@ -79,25 +77,20 @@ class UnknownRatesCTUCRL:
     def use_bounds(self, low: float, high: float) -> None:
         """Plan, and truncate from now on, as if the rates were known to lie in [low, high]."""
         self.inner.knowledge = replace(self.knowledge, rate_min=low, rate_max=high)
-        self.counts.scale = Counts(self.inner.knowledge, self.inner.delta).scale
-
-    def observe(self, history: History) -> None:
-        self.inner.observe(history)
+        self.inner.counts.scale = Counts(self.inner.knowledge, self.inner.delta).scale
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """Return CT-UCRL's snapshot; while exploring, only the visits and mean holding times."""
         if self.exploring:
             table = self.knowledge.table
-            return {"visits": table(self.counts.visits, fill=0), "truncated_mean": table(self.counts.truncated_mean)}
+            return {"visits": table(self.inner.counts.visits, fill=0), "truncated_mean": table(self.inner.counts.truncated_mean)}
         return self.inner.snapshot()
 
-    def state(self) -> dict[str, Any]:
+    def remembered(self) -> dict[str, Any]:
+        """Return the bounds that the last plan used."""
         low, high = self.rate_bounds
-        return {"inner": self.inner.state(), "rate_min": low, "rate_max": high, "rng": stream_state(self.rng),
-                "episode": self.episode.state() if self.episode else {}}
+        return {"rate_min": low, "rate_max": high}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def recall(self, state: dict[str, Any]) -> None:
+        """Take back what `remembered` returned."""
         self.inner.knowledge = replace(self.knowledge, rate_min=float(state["rate_min"]), rate_max=float(state["rate_max"]))
-        self.inner.restore(state["inner"])
-        restore_stream(self.rng, state["rng"])
-        self.episode = Episode.restored(state["episode"], self.knowledge) if state["episode"] else None

@@ -1,4 +1,4 @@
-"""When to look: a few hundred moments, spread evenly in the logarithm."""
+"""When to look, a few hundred moments spread evenly in the logarithm, and looking: the regrets at each of them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,49 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.simulation.regret import Point
+from sojourn.simulation.walk import Walk
 
 MOST = 1_000_000
+
+
+class Checkpoints:
+    """Walks to one stop after the other and notes the regrets there, in `points`.
+
+    The stops are epochs, or times where `max_time` is given; then `max_epochs` may end the walk before the last of them.
+    """
+
+    def __init__(self, walk: Walk, max_epochs: int | None, max_time: float | None, checkpoints: Any):
+        self.walk, self.max_epochs, self.timed = walk, max_epochs, max_time is not None
+        self.points: list[Point] = []
+        self.over = False
+        if max_time is not None:
+            stops = time_checkpoints(checkpoints, max_time, float(walk.world.mean.min()))
+        else:
+            assert max_epochs is not None
+            stops = epoch_checkpoints(checkpoints, max_epochs)
+        self.stops: list[float] = stops.tolist()
+
+    @property
+    def done(self) -> bool:
+        return self.over or len(self.points) == len(self.stops)
+
+    def step(self) -> None:
+        """Walk one kernel call towards the next stop; note the regrets if there is nothing left to walk."""
+        stop = self.stops[len(self.points)]
+        if (self.timed and self.walk.step(self.max_epochs, stop)) or (not self.timed and self.walk.step(int(stop))):
+            return
+        if self.timed and self.walk.time <= stop:  # the last epoch came first
+            self.cut_short()
+            return
+        moment, yardstick = self.walk.moment(), self.walk.yardstick
+        self.points.append(yardstick.at_time(moment, stop) if self.timed else yardstick.at_decision(moment))
+
+    def cut_short(self) -> None:
+        """End here, noting also where the walk stands if it has gone on since the last stop."""
+        if self.walk.epoch > (self.points[-1].epochs if self.points else 0):
+            self.points.append(self.walk.yardstick.at_decision(self.walk.moment()))
+        self.over = True
 
 
 def epoch_checkpoints(checkpoints: Any, max_epochs: int) -> np.ndarray:

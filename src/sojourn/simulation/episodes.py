@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sojourn.errors import ParameterError
-from sojourn.learn.learner import Begun, Episode
+from sojourn.kernels.ledger import PlansBegun
+from sojourn.learn.learner import Plan
+from sojourn.simulation.episode import numbers
 
 KEPT = 200_000  # episodes kept in memory; later ones are only counted
-SCALARS = ("optimistic_gain", "sweeps", "empty_intervals")
+OLD_INFO = ("optimistic_gain", "sweeps", "empty_intervals")  # all that was kept of Plan.info at first
 
 
 class EpisodeRecord(NamedTuple):
-    """One episode.  `adjusted_regret` is Δ_k (eq:deltak), `epochs` its length so far."""
+    """One episode.  `adjusted_regret` is Δ_k (eq:deltak), `epochs` its length so far, `info` the numbers of Plan.info."""
 
     start_epoch: int
     epochs: int
@@ -27,30 +29,51 @@ class EpisodeRecord(NamedTuple):
     sweeps: float
     empty_intervals: float
     adjusted_regret: float
+    info: dict[str, float]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Episodes:
-    """The episodes of a run as columns; `episodes[k]` is one of them.  `total` counts also those not kept (`len` does not)."""
+    """The episodes of a run as columns; `episodes[k]` is one of them.  `total` counts also those not kept (`len` does not).
+
+    `info` has a column for every name in the learner's Plan.info, nan where a plan did not say.
+    """
 
     start_epoch: np.ndarray
     epochs: np.ndarray
     start_state: np.ndarray
-    optimistic_gain: np.ndarray
-    sweeps: np.ndarray
-    empty_intervals: np.ndarray
     adjusted_regret: np.ndarray
     policies: tuple[np.ndarray, ...]  # the different ones
     policy_number: np.ndarray  # which of them each episode played
+    info: dict[str, np.ndarray]
     total: int
+
+    @property
+    def optimistic_gain(self) -> np.ndarray:
+        """The gain that each plan hoped for, per unit of time."""
+        return self._info("optimistic_gain")
+
+    @property
+    def sweeps(self) -> np.ndarray:
+        """The Bellman steps that each plan took."""
+        return self._info("sweeps")
+
+    @property
+    def empty_intervals(self) -> np.ndarray:
+        """The rate intervals of each plan that missed the rate bounds."""
+        return self._info("empty_intervals")
+
+    def _info(self, name: str) -> np.ndarray:
+        return self.info[name] if name in self.info else np.full(len(self), np.nan)
 
     def __len__(self) -> int:
         return len(self.start_epoch)
 
     def __getitem__(self, k: int) -> EpisodeRecord:
+        info = {name: float(column[k]) for name, column in self.info.items()}
+        gain, sweeps, empty = (info.get(name, np.nan) for name in OLD_INFO)
         return EpisodeRecord(int(self.start_epoch[k]), int(self.epochs[k]), int(self.start_state[k]),
-                             self.policies[self.policy_number[k]], float(self.optimistic_gain[k]), float(self.sweeps[k]),
-                             float(self.empty_intervals[k]), float(self.adjusted_regret[k]))
+                             self.policies[self.policy_number[k]], gain, sweeps, empty, float(self.adjusted_regret[k]), info)
 
     def __iter__(self) -> Iterator[EpisodeRecord]:
         return (self[k] for k in range(len(self)))
@@ -73,40 +96,51 @@ class EpisodeLog:
         self.kind = np.min_scalar_type(max(n_actions - 1, 1))
         self.shortfall = shortfall
         self.total = 0
-        self.rows: list[tuple[float, ...]] = []  # start epoch, start state, policy number, then SCALARS
+        self.rows: list[tuple[int, int, int]] = []  # start epoch, start state, policy number
+        self.info: dict[str, list[float]] = {}
         self.closed: list[tuple[float, float]] = []  # epochs and adjusted regret of all but the last
         self.start_visits = np.zeros(len(shortfall), dtype=np.int64)
         self.policies: list[np.ndarray] = []
         self._numbers: dict[bytes, int] = {}
 
-    def begin(self, episode: Episode, epoch: int, state: int, visits: np.ndarray) -> None:
-        """Note that `episode` begins after `epoch` decisions, in `state`."""
+    def begin(self, plan: Plan, epoch: int, state: int, visits: np.ndarray) -> None:
+        """Note that `plan` begins after `epoch` decisions, in `state`."""
+        said = numbers(plan.info)
         if len(self.closed) < len(self.rows):
             self.closed.append(self._cost(epoch, visits))
         self.total += 1
         if self.total > KEPT:
             return
-        info = episode.plan.info
-        scalars = (float(info.get(name, np.nan)) for name in SCALARS)
-        self.rows.append((epoch + 1, state, self._number(episode.plan.policy), *scalars))
+        self.rows.append((epoch + 1, state, self._number(plan.policy)))
+        if said.keys() == self.info.keys():  # the usual case
+            for name, value in said.items():
+                self.info[name].append(value)
+        else:
+            self._note({name: [value] for name, value in said.items()}, 1)
         self.start_visits = visits.copy()
 
-    def begin_many(self, begun: Begun, epoch: int) -> None:
-        """Note the episodes of a call that started after `epoch` decisions: the same as `begin` one by one."""
-        if not len(begun.epoch):
-            return
-        kept = min(len(begun.epoch), max(0, KEPT - self.total))
+    def begin_many(self, begun: PlansBegun, plans: int, policies: np.ndarray, names: tuple[str, ...], epoch: int) -> None:
+        """Note the plans of a call that started after `epoch` decisions: the same as `begin` one by one."""
+        kept = min(plans, max(0, KEPT - self.total))
         if len(self.closed) < len(self.rows):
             self.closed.append(self._cost(epoch + int(begun.epoch[0]), begun.visits[0]))
-        closing = min(kept, len(begun.epoch) - 1)  # each of them by the one that follows
+        closing = min(kept, plans - 1)  # each of them by the one that follows
         cost = self._costs(begun.visits[1:closing + 1] - begun.visits[:closing])
         self.closed += zip(np.diff(begun.epoch[:closing + 1]).tolist(), cost.tolist())
-        self.total += len(begun.epoch)
+        self.total += plans
         if kept:
-            scalars = (begun.info[name][:kept].tolist() if name in begun.info else repeat(np.nan) for name in SCALARS)
-            numbers = self._numbers_of(begun.policy[:kept].astype(self.kind))
-            self.rows += zip((epoch + 1 + begun.epoch[:kept]).tolist(), begun.state[:kept].tolist(), numbers, *scalars)
+            first = (epoch + 1 + begun.epoch[:kept]).tolist()
+            self.rows += zip(first, begun.state[:kept].tolist(), self._numbers_of(policies[:kept].astype(self.kind)))
+            self._note({name: begun.info[:kept, i].tolist() for i, name in enumerate(names)}, kept)
             self.start_visits = begun.visits[kept - 1].copy()
+
+    def _note(self, said: dict[str, list[float]], rows: int) -> None:
+        """Put what was said about the last `rows` plans into columns; nan where nothing was said."""
+        for name in said:
+            if name not in self.info:
+                self.info[name] = [np.nan] * (len(self.rows) - rows)
+        for name, column in self.info.items():
+            column += said.get(name) or repeat(np.nan, rows)
 
     def _cost(self, epoch: int, visits: np.ndarray) -> tuple[float, float]:
         return epoch - (self.rows[-1][0] - 1), float(self._costs((visits - self.start_visits)[None])[0])
@@ -139,24 +173,26 @@ class EpisodeLog:
         closed = list(self.closed)
         if len(closed) < len(self.rows):
             closed.append(self._cost(epoch, visits))
-        rows, ends = _table(self.rows, 3 + len(SCALARS)), _table(closed, 2)
-        whole = rows[:, :3].astype(np.int64)
+        rows, ends = _table(self.rows, 3).astype(np.int64), _table(closed, 2)
         return Episodes(
-            start_epoch=whole[:, 0], epochs=ends[:, 0].astype(np.int64), start_state=whole[:, 1],
-            **{name: rows[:, 3 + i].copy() for i, name in enumerate(SCALARS)}, adjusted_regret=ends[:, 1].copy(),
-            policies=tuple(self.policies), policy_number=whole[:, 2], total=self.total,
+            start_epoch=rows[:, 0], epochs=ends[:, 0].astype(np.int64), start_state=rows[:, 1], adjusted_regret=ends[:, 1].copy(),
+            policies=tuple(self.policies), policy_number=rows[:, 2],
+            info={name: np.array(column) for name, column in self.info.items()}, total=self.total,
         )
 
     def state(self) -> dict[str, Any]:
         return {
-            "total": self.total, "rows": _table(self.rows, 3 + len(SCALARS)),
+            "total": self.total, "rows": _table(self.rows, 3), "info": {name: np.array(c) for name, c in self.info.items()},
             "closed": _table(self.closed, 2), "start_visits": self.start_visits.copy(),
             "policies": {str(i): policy.copy() for i, policy in enumerate(self.policies)},
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         self.total = int(state["total"])
-        self.rows = [tuple(row) for row in np.asarray(state["rows"]).tolist()]
+        rows = np.asarray(state["rows"])
+        info = state["info"] if "info" in state else dict(zip(OLD_INFO, rows[:, 3:].T))
+        self.info = {name: np.asarray(column, dtype=float).tolist() for name, column in info.items()}
+        self.rows = [(int(a), int(b), int(c)) for a, b, c in rows[:, :3].tolist()]
         self.closed = [tuple(row) for row in np.asarray(state["closed"]).tolist()]
         self.start_visits = np.array(state["start_visits"], dtype=np.int64)
         saved = [np.array(state["policies"][str(i)]) for i in range(len(state["policies"]))]

@@ -16,8 +16,6 @@ from sojourn.errors import ParameterError, unknown_name
 from sojourn.kernels import walk as kernels
 from sojourn.model.ctmdp import CTMDP
 
-BULK = "bulk"
-
 
 def _positive(name: str, value: float, above: float = 0.0, below: float = float("inf")) -> float:
     if not above < value < below:
@@ -84,7 +82,7 @@ def law_of(text: Any) -> tuple[int, float, float]:
         raise ParameterError(f"holding time law {text!r} is a {type(text).__name__}; write it as a string like 'gamma:shape=2'.")
     name, _, rest = text.partition(":")
     if name not in LAWS:
-        raise ParameterError(unknown_name("holding time law", name, [*LAWS, BULK]))
+        raise ParameterError(unknown_name("holding time law", name, LAWS))
     known, given = _PARAMETERS.get(name, ()), {}
     for part in filter(None, rest.split(",")):
         key, _, value = part.partition("=")
@@ -107,7 +105,7 @@ def holding_laws(model: CTMDP, holding_times: Any = None) -> tuple[np.ndarray, n
     """Return (law, first, second) per pair.
 
     `holding_times` is None (what the model says), a law for every pair, or a mapping {(state, action): law} with the model's
-    own law elsewhere.  "bulk" draws exponential times too, many at once (see `simulate`).
+    own law elsewhere.
     """
     own = "unit" if model.holding == "unit" else "exponential"
     if isinstance(holding_times, Mapping):
@@ -117,7 +115,7 @@ def holding_laws(model: CTMDP, holding_times: Any = None) -> tuple[np.ndarray, n
                 raise ParameterError(f"holding_times has the key {key!r}; keys are pairs (state, action).")
             laws[model.pair(*key)] = law_of(text)
     else:
-        chosen = own if holding_times is None else "exponential" if holding_times == BULK else holding_times
+        chosen = own if holding_times is None else holding_times
         laws = [law_of(chosen)] * model.n_pairs
         if chosen == "unit" and not (model.rate == 1.0).all():
             k = int(np.flatnonzero(model.rate != 1.0)[0])

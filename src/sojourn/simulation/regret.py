@@ -1,6 +1,6 @@
 """What a run has cost against playing optimally, in the four ways that are useful.
 
-With ρ* the optimal gain, h* the bias and φ* the gaps, after N decisions (READINGS of eq:regret_SN and eq:deltak):
+With ρ* the optimal gain, h* the bias and φ* the gaps, after N decisions (eq:regret_SN and eq:deltak, read as follows):
 
 - `regret` at S_N, the moment of the N-th decision: N lump sums, N - 1 holding times (eq:regret_SN);
 - `completed_regret`: N rewards and N holding times;

@@ -6,60 +6,43 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.errors import ParameterError
-from sojourn.learn.streams import restore_stream, stream_state
-
-NO_WORDS = np.zeros(0, dtype=np.uint64)
-WORLD_STREAM = 0  # a learner's own stream is 1
-
-
-def seed_sequence(seed: Any) -> np.random.SeedSequence:
-    """Return `seed` (an integer >= 0 or a SeedSequence) as a SeedSequence."""
-    if isinstance(seed, np.random.SeedSequence):
-        return seed
-    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ParameterError(f"seed is {seed!r}; it must be an integer >= 0 or a numpy SeedSequence.")
-    return np.random.SeedSequence(int(seed))
+from sojourn.learn.streams import WORLD_STREAM, restore_stream, stream, stream_state
 
 
 def world_stream(seed: Any) -> np.random.Generator:
-    """Return the world's generator for `seed`, independent of every learner's (`sojourn.learn.streams.stream`).
+    """Return the world's generator for `seed`, independent of every learner's.
 
     >>> bool(world_stream(7).random() == world_stream(7).random())
     True
     """
-    sequence = seed_sequence(seed)
-    address = np.random.SeedSequence(sequence.entropy, spawn_key=(*sequence.spawn_key, WORLD_STREAM))
-    return np.random.Generator(np.random.PCG64(address))
+    return stream(seed, WORLD_STREAM)
 
 
 class Stream:
-    """One PCG64 stream seen two ways, as a Generator or as its raw words; whichever was asked for last is up to date."""
+    """One PCG64 stream seen two ways, as a Generator and as raw `words` that a kernel advances; one of them is up to date."""
 
     def __init__(self, generator: np.random.Generator):
-        self._generator = generator
-        self._words: np.ndarray | None = None
+        self.generator = generator
+        self.words = stream_state(generator)
+        self._by_words = True
 
-    @property
-    def generator(self) -> np.random.Generator:
-        if self._words is not None:
-            restore_stream(self._generator, self._words)
-            self._words = None
-        return self._generator
+    def as_words(self) -> None:
+        """Bring `words` up to date, to be advanced in place; the generator is not to be drawn from now."""
+        if not self._by_words:
+            self.words[:] = stream_state(self.generator)
+            self._by_words = True
 
-    @property
-    def words(self) -> np.ndarray:
-        """The state as uint64 words; a kernel may advance them in place."""
-        if self._words is None:
-            self._words = stream_state(self._generator)
-        return self._words
-
-    def either(self, raw: bool) -> tuple[np.random.Generator, np.ndarray]:
-        """Return (generator, words), of which one is to be used: the words if `raw`, else the generator (no words then)."""
-        return (self._generator, self.words) if raw else (self.generator, NO_WORDS)
+    def as_generator(self) -> np.random.Generator:
+        """Return the generator, up to date, to be drawn from."""
+        if self._by_words:
+            restore_stream(self.generator, self.words)
+            self._by_words = False
+        return self.generator
 
     def state(self) -> np.ndarray:
+        self.as_words()
         return self.words.copy()
 
     def restore(self, words: Any) -> None:
-        self._words = np.array(words, dtype=np.uint64)
+        self.words[:] = np.array(words, dtype=np.uint64)
+        self._by_words = True

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError, ReportError
-from sojourn.learn.learner import Episode, History, begin_episode, chosen_action, episode_of, keep_episode
-from sojourn.learn.streams import stream
+from sojourn.learn.abilities import abilities_of
+from sojourn.learn.learner import History
+from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
+from sojourn.simulation.episode import Episode, chosen_pair, next_episode
 
 TABLES = ("visits", "truncated_mean", "transition_radius", "holding_radius", "rate_interval")
 
@@ -59,6 +61,9 @@ class Session:
         self.state = _index(state, known.states, ParameterError, "state")
         self.epoch = 1
         self.time = 0.0
+        self.can = abilities_of(learner)
+        self._episode: Episode | None = None  # the plan under way
+        self._own = stream(0)  # for randomized plans of a learner that has no stream
         self._pair: int | None = None  # of the pending action, once it was asked for
         self._tables: dict[str, np.ndarray] = {}
 
@@ -66,7 +71,7 @@ class Session:
     def action(self) -> int:
         """The index of the action to take now; asking again gives the same."""
         if self._pair is None:
-            self._pair = self._act() if hasattr(self.learner, "act") else self._choose()
+            self._pair = chosen_pair(self.learner, self.state, self.knowledge) if self.can.acts else self._choose()
         return int(self.knowledge.pair_action[self._pair])
 
     @property
@@ -78,11 +83,9 @@ class Session:
     def episode(self) -> SessionEpisode | None:
         """The episode the pending action belongs to (None for a learner that chooses anew at every epoch)."""
         _ = self.action
-        episode = episode_of(self.learner)
+        episode = self._episode
         if episode is None:
             return None
-        if not self._tables:  # a learner that came in the middle of an episode, such as a restored one
-            self._keep_tables()
         tables = {name: self._tables[name].copy() for name in TABLES if name in self._tables}
         return SessionEpisode(episode.index, episode.start_epoch, np.array(episode.plan.policy), **tables)
 
@@ -103,67 +106,52 @@ class Session:
 
     # ---- inside -------------------------------------------------------------------------------------------------
 
-    def _act(self) -> int:
-        action = chosen_action(self.learner, self.state)
-        pair = int(self.knowledge.pair_table[self.state, action]) if 0 <= action < self.knowledge.n_actions else -1
-        if pair < 0:
-            raise ParameterError(f"the learner chose action {action} in state {self.knowledge.states[self.state]!r}, "
-                                 "which is not admissible there.")
-        return pair
-
     def _choose(self) -> int:
         """Return the pair of the plan under way, beginning a new one where the last has ended.   Paper: alg: CTUCRL, step 6"""
-        episode = episode_of(self.learner)
+        episode = self._episode
         if episode is None or episode.epochs_left <= 0:
             episode = self._begin()
-        pair = self._pair_of(episode)
+        rng = getattr(self.learner, "rng", self._own)
+        pair = episode.pair_in(self.state, rng)
         while episode.left[pair] <= 0:
             episode = self._begin()
-            pair = self._pair_of(episode)
+            pair = episode.pair_in(self.state, rng)
         return pair
 
     def _begin(self) -> Episode:
-        episode = begin_episode(self.learner, self.knowledge)
-        self._keep_tables()
-        return episode
-
-    def _keep_tables(self) -> None:
-        taken = self.learner.snapshot() if hasattr(self.learner, "snapshot") else {}
+        self._episode = next_episode(self.learner, self.knowledge, self._episode, self.epoch)
+        taken = self.learner.snapshot() if self.can.shows else {}
         self._tables = {name: np.array(value) for name, value in taken.items()}
-
-    def _pair_of(self, episode: Episode) -> int:
-        if episode.cumulative is None:
-            return int(episode.policy_pair[self.state])
-        if not hasattr(self.learner, "rng"):
-            self.learner.rng = stream(0)
-        action = int(np.searchsorted(episode.cumulative[self.state], self.learner.rng.random(), side="right"))
-        return int(self.knowledge.pair_table[self.state, action])
+        return self._episode
 
     def _count(self, pair: int, holding_time: float, next_state: int, reward: float) -> None:
         row = (self.state, int(self.knowledge.pair_action[pair]), holding_time, next_state, reward)
         self.learner.observe(History(*(np.array([value]) for value in row)))
-        episode = episode_of(self.learner)
-        if episode is not None:
-            episode.spend(pair)
+        if self._episode is not None:
+            self._episode.spend(pair)
 
     # ---- stopping and going on ----------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
         """Return everything as arrays and scalars, from which `restore` goes on as if never stopped."""
-        episode = episode_of(self.learner)
+        if not self.can.saves:
+            kind = type(self.learner).__name__
+            raise ParameterError(f"{kind} has no state(); give it state() and restore(state) to save its session.")
         return {
             "state": self.state, "epoch": self.epoch, "time": self.time, "pair": -1 if self._pair is None else self._pair,
-            "learner": self.learner.state(), "episode": episode.state() if episode else {},
+            "learner": self.learner.state(), "episode": self._episode.state() if self._episode else {},
+            "own": stream_state(self._own),
             "tables": {name: table.copy() for name, table in self._tables.items()},
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Become the session that `save()` described."""
+        self.learner.restore(saved["learner"])
         self.state, self.epoch, self.time = int(saved["state"]), int(saved["epoch"]), float(saved["time"])
         self._pair = None if int(saved["pair"]) < 0 else int(saved["pair"])
-        self.learner.restore(saved["learner"])
-        if not hasattr(self.learner, "act"):
-            keep_episode(self.learner, Episode.restored(saved["episode"], self.knowledge) if saved["episode"] else None)
+        self._episode = Episode.restored(saved["episode"], self.knowledge) if saved["episode"] else None
+        if "own" in saved:
+            restore_stream(self._own, saved["own"])
         self._tables = {name: np.array(table) for name, table in saved["tables"].items()}
 
 

@@ -15,7 +15,7 @@ from sojourn.errors import ParameterError
 from sojourn.learn.learner import History
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
-from sojourn.simulation.checkpoints import epoch_checkpoints, time_checkpoints
+from sojourn.simulation.checkpoints import Checkpoints
 from sojourn.simulation.regret import Point
 from sojourn.simulation.run import Run
 from sojourn.simulation.walk import Walk
@@ -41,8 +41,8 @@ def simulate(model: CTMDP, learner_or_policy: Any, *, max_epochs: int | float | 
     - `seed` addresses the world's random numbers; a learner has its own;
     - `checkpoints`: how many log-spaced moments, or a list: epochs, or times when `max_time` is given (then `regret` is R_T);
     - `record=True` keeps every epoch in `run.trajectory`;
-    - `holding_times`: a law such as "deterministic", "erlang:stages=3" (see `simulation/holding.py`), a mapping
-      {(state, action): law}, or "bulk": many exponential times summed in one Gamma draw, the same in law only;
+    - `holding_times`: a law such as "deterministic", "erlang:stages=3" (see `simulation/holding.py`), or a mapping
+      {(state, action): law};
     - `solution`: the model's, if already solved.
 
     Ctrl-C ends the run at the next chunk and returns what there is, with `interrupted=True`; a second one raises.
@@ -58,18 +58,18 @@ def simulate(model: CTMDP, learner_or_policy: Any, *, max_epochs: int | float | 
         raise ParameterError("max_epochs and max_time are both None; give at least one.")
     walk = Walk(model, learner_or_policy, start=start, seed=seed, holding_times=holding_times, knowledge=knowledge,
                 solution=solution, record=record)
-    if until is None:
-        assert horizon is not None
-        stops = epoch_checkpoints(checkpoints, horizon)
-    else:
-        stops = time_checkpoints(checkpoints, until, float(walk.world.mean.min()))
+    marks = Checkpoints(walk, horizon, until, checkpoints)
     speed = Speed(_listener(progress, horizon, until))
     with interruptible() as interrupt:
         try:
-            points = list(_points(walk, stops, horizon, until is not None, interrupt, speed))
+            while not marks.done and not interrupt.is_set():
+                marks.step()
+                speed(walk)
         finally:
             speed.close()
-    return _run(walk, points, speed, seed, interrupt.is_set())
+    if not marks.done:
+        marks.cut_short()
+    return _run(walk, marks.points, speed, seed, interrupt.is_set())
 
 
 class Speed:
@@ -104,24 +104,6 @@ class Speed:
         return (self.last[1] - epoch) / max(self.last[0] - when, 1e-9)
 
 
-def _points(walk: Walk, stops: np.ndarray, horizon: int | None, timed: bool, interrupt: threading.Event,
-            tell: Listener) -> Iterator[Point]:
-    """Yield the regrets at each stop; after an interruption or at the horizon also where the walk stands."""
-    done = 0
-    for stop in stops.tolist():
-        aim = {"until_epoch": horizon, "until_time": stop} if timed else {"until_epoch": stop}
-        while not interrupt.is_set() and walk.step(**aim):
-            tell(walk)
-        reached = walk.time > stop if timed else walk.epoch == stop
-        if not reached:
-            if walk.epoch > done:
-                yield walk.yardstick.at_decision(walk.moment())
-            return
-        done = walk.epoch
-        moment = walk.moment()
-        yield walk.yardstick.at_time(moment, stop) if timed else walk.yardstick.at_decision(moment)
-
-
 def _run(walk: Walk, points: list[Point], speed: Speed, seed: Any, interrupted: bool) -> Run:
     table = np.array(points, dtype=float).reshape(-1, len(Point._fields)).T.copy()
     epochs, times, rewards, regret, completed, adjusted, pseudo = table
@@ -129,7 +111,7 @@ def _run(walk: Walk, points: list[Point], speed: Speed, seed: Any, interrupted: 
         epochs=epochs.astype(np.int64), times=times, rewards=rewards, regret=regret, completed_regret=completed,
         adjusted_regret=adjusted, pseudo_regret=pseudo, visits=walk.model.table(walk.visits, fill=0),
         episodes=walk.log.episodes(walk.epoch, walk.visits),
-        gain=walk.yardstick.gain, bias=walk.yardstick.bias, start=walk.start, state=int(walk.position),
+        gain=walk.yardstick.gain, bias=walk.yardstick.bias, start=walk.start, state=walk.position,
         seconds=speed.seconds, decisions_per_second=speed.decisions_per_second, model=walk.model,
         learner=walk.learner, seed=seed, interrupted=interrupted,
         trajectory=_trajectory(walk.recorded) if walk.record else None,

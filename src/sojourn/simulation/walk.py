@@ -1,119 +1,107 @@
-"""The engine: a learner walks a model, resumably, in kernel calls of bounded length.
+"""The engine: a learner walks a model, resumably, in kernel calls of at most about 0.2 s.
 
-Learners come in three kinds (see `sojourn.learn.learner`):
+A walk is one ledger (kernels/ledger.py) and one driver (kernels/driver.py), which follows plan after plan until the call is over
+or a plan must be made in Python.  What differs between learners:
 
-- *compiled*: `plan()` and `counts`; every observation is folded into the counts inside the kernel; and, if its plans are many
-  and short, its own compiled
-
-      walk_plans(ground, rng, state, max_epochs, max_time) -> Walked
-
-  over several of them, used where nothing is recorded.  It must be what asking `plan()` each time would have been, bit for
-  bit: it goes on with the learner's episode (None, or one that is over: a new one first) and begins another one whenever a
-  plan is over, until the epochs or the time are used up, or about 0.1 s of planning.  `ground` (simulation/shapes.py) has the
-  world, the visits, the clock and the counts, all of which it adds to as `walk_plan` (kernels/walk.py) does.  It leaves the
-  learner, its episode included, as it then stands, and returns where it is and what it has begun (learn/learner.py);
-- *plain*: `plan()` and `observe(history)`; chunks of at most 2^20 epochs, several per episode;
-- *per epoch*: `act(state) -> action index` and `observe(history)` with one row; and, if it has one, its own compiled
-
-      walk(world, state, rng, max_epochs, max_time, visits, clock, trace) -> (state, epochs, pair, entry)
-
-  which must take exactly the decisions of `act`.  It starts in `state` and goes on until `epochs == max_epochs` or
-  `clock[0] > max_time` (checked before each epoch).  At every epoch it chooses a pair, then draws from `rng`, the world's
-  generator, first the holding time and then the jump:
-
-      tau = holding_time(rng, world.law[pair], world.mean[pair], world.first[pair], world.second[pair])
-      entry = jump(rng, world.row_start, world.cut, world.own, world.other, pair)
-
-  (of sojourn.kernels.walk and .alias) and adds up: `visits[pair] += 1`; `clock[0] += tau`;
-  `clock[1] += world.running[pair] * tau + world.transition_reward[entry]`; `clock[2] = tau`; the next state is
-  `world.next_state[entry]`; the reward to learn from is `world.reward[pair] + world.transition_reward[entry]`.
-  If `len(trace.state) > 0` (at least max_epochs then), row i of the call goes to trace.state[i], .action, .holding_time,
-  .next_state, .reward.  It returns where it stands, how many epochs it did, and the last pair and entry (-1, -1 if none).
-  Its answers must not depend on how the epochs are cut into calls.  Calls are kept to about 0.1 s by adapting max_epochs.
+- one that plans: `plan()` is asked for the next plan, or its `compiled_plan` inside the driver;
+- one that acts: every epoch is a plan of one epoch, with the action it chose;
+- kernels fold what happens into its `counts`; where it has none, it is told by `observe`, in chunks of at most 2^16 epochs.
 """
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from sojourn.errors import ParameterError
-from sojourn.kernels.alias import jump
-from sojourn.kernels.bulk_walk import settle, walk_bulk
-from sojourn.kernels.fast_walk import packed_cells, walk_fast
-from sojourn.kernels.walk import holding_time, walk_plan
-from sojourn.learn.counts import counts_of
-from sojourn.learn.learner import MAX_CHUNK, Episode, History, begin_episode, chosen_action, episode_of, keep_episode, walks_plans
-from sojourn.learn.streams import stream
+from sojourn.kernels.driver import driver, in_python
+from sojourn.kernels.fast_walk import walk_fast
+from sojourn.kernels.ledger import BEGUN, DONE, ENTRY, LAST, NO_LIMIT, PAID, PAIR, STATE, TIME, Ledger, empty_begun, empty_ledger
+from sojourn.kernels.walk import walk_plan
+from sojourn.learn.abilities import abilities_of, is_learner
+from sojourn.learn.fixed import Fixed
+from sojourn.learn.learner import MAX_CHUNK, History, Plan
+from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.knowledge import Knowledge
-from sojourn.simulation.bulk import check_bulk, safe_from
+from sojourn.simulation.episode import Episode, chosen_pair, next_episode
 from sojourn.simulation.episodes import EpisodeLog
+from sojourn.simulation.fitting import fitting_knowledge
 from sojourn.simulation.folding import Folding
-from sojourn.simulation.holding import BULK
-from sojourn.simulation.policy import FixedPolicy, fitting_knowledge
 from sojourn.simulation.regret import Moment, yardstick
 from sojourn.simulation.seeds import Stream, world_stream
-from sojourn.simulation.shapes import Course, Ground, trace_of
-from sojourn.simulation.world import World, is_plain, world_of
+from sojourn.simulation.world import is_plain, world_of
 from sojourn.solving.solution import Solution
 
 BLOCK = MAX_CHUNK  # sums restart at multiples of this many epochs, so that rounding does not grow with the run
-PLAIN_CHUNK = 2**16  # rows of one History given to a plain learner
-CALL_SECONDS = 0.1
+TRACED = 2**16  # epochs in one call where every one of them is told or recorded
+MOST_NOTES = 4_000_000  # numbers noted about the plans that one call begins
 
 
 class Walk:
     """A learner (or a policy) walking a model; `advance` it, look at it, save it with `state()`, go on.
 
     `epoch` counts the decisions taken, `position` is the state it stands in, `time` the sum of all holding times, `visits`
-    (P,) the decisions per pair, `log` the episodes.  The same seed gives the same walk however it is cut into pieces.
+    (P,) the decisions per pair, `episode` the plan under way, `log` the episodes.  The same seed gives the same walk however it
+    is cut into pieces.
     """
 
     def __init__(self, model: CTMDP, learner: Any, *, start: int | str = 0, seed: Any = 0, holding_times: Any = None,
                  knowledge: Knowledge | None = None, solution: Solution | None = None, record: bool = False):
         require_model(model)
         self.model = model
-        self.world: World = world_of(model, holding_times)
+        self.world = world_of(model, holding_times)
         self.stream = Stream(world_stream(seed))
-        self.learner: Any = learner if is_learner(learner) else FixedPolicy(model, learner, seed)
+        self.learner: Any = learner if is_learner(learner) else _policy(model, learner, seed)
+        self.can = abilities_of(self.learner)
         self.knowledge = fitting_knowledge(model, self.learner, knowledge)
-        self.start = self.position = model.state(start)
+        self.start = model.state(start)
         self.epoch = 0
-        self.base = np.zeros(2)  # time and paid at the last multiple of BLOCK
-        self.clock = np.zeros(3)  # time and paid since then, last holding time
-        self.visits = np.zeros(model.n_pairs, dtype=np.int64)
-        self.last_pair = self.last_entry = -1
+        self.base = np.zeros(2)  # time and paid at the last multiple of BLOCK; the ledger's clock counts from there
+        self.episode: Episode | None = None
         self.yardstick = yardstick(model, solution)
         self.log = EpisodeLog(model.n_actions, self.yardstick.shortfall)
         self.record = record
         self.recorded: list[History] = []
-        self._chunk = 1024  # of a learner's own walk; adapted
+        self._listening = self.can.observes and not self.can.folds
+        self._tracing = record or self._listening
+        self._own = stream(0)  # for randomized plans of a learner that has no stream
         self._folding = Folding(self.knowledge, len(self.world.next_state))
-        self._trace = trace_of(0)
         self._plain_world = is_plain(self.world)
-        self._records = np.zeros(8 * model.n_states, dtype=np.int64)
-        self.bulk = isinstance(holding_times, str) and holding_times == BULK
-        if self.bulk:
-            check_bulk(self)
-        self._cells = packed_cells(self.world.next_state, self.world.cut, self.world.own, self.world.other)
+        self.ledger = self._new_ledger()
+
+    def _new_ledger(self) -> Ledger:
+        known, compiled = self.knowledge, self.can.compiled_plan is not None
+        plans = min(self.learner.plans_per_call, max(1, MOST_NOTES // (known.n_states + known.n_pairs))) if compiled else 1
+        begun = empty_begun(plans, known.n_states, known.n_pairs, len(self.learner.info_names) if compiled else 0)
+        counts = self._folding.into(self.learner.counts if self.can.folds else None)
+        ledger = empty_ledger(self.world, counts, begun, (1 if self.can.acts else TRACED) if self._tracing else 0)
+        ledger.at[STATE] = self.start
+        return ledger._replace(words=self.stream.words)
 
     # ---- where it stands ----------------------------------------------------------------------------------------
 
     @property
+    def position(self) -> int:
+        return int(self.ledger.at[STATE])
+
+    @property
+    def visits(self) -> np.ndarray:
+        return self.ledger.visits
+
+    @property
     def time(self) -> float:
         """The sum of all holding times so far, S_{N+1}."""
-        return float(self.base[0] + self.clock[0])
+        return float(self.base[0] + self.ledger.clock[TIME])
 
     def moment(self) -> Moment:
         """Return what the regrets need to know of here and now."""
-        k, e = self.last_pair, self.last_entry
-        running = float(self.world.running[k]) if k >= 0 else 0.0
-        jump = float(self.world.transition_reward[e]) if e >= 0 else 0.0
-        return Moment(self.epoch, self.time, float(self.base[1] + self.clock[1]), float(self.clock[2]),
-                      running * float(self.clock[2]) + jump, running, jump, self.visits)
+        clock, pair, entry = self.ledger.clock, self.ledger.at[PAIR], self.ledger.at[ENTRY]
+        running = float(self.world.running[pair]) if pair >= 0 else 0.0
+        jump = float(self.world.transition_reward[entry]) if entry >= 0 else 0.0
+        return Moment(self.epoch, self.time, float(self.base[1] + clock[PAID]), float(clock[LAST]),
+                      running * float(clock[LAST]) + jump, running, jump, self.visits)
 
     # ---- walking ------------------------------------------------------------------------------------------------
 
@@ -126,145 +114,94 @@ class Walk:
         """Walk one kernel call, at most about 0.2 s; return whether there is more to do."""
         if until_epoch is None and until_time is None:
             raise ParameterError("until_epoch and until_time are both None; say how far to walk.")
-        room = min(MAX_CHUNK, BLOCK - self.epoch % BLOCK)
+        room = min(MAX_CHUNK, BLOCK - self.epoch % BLOCK, len(self.ledger.trace.state) or MAX_CHUNK)
         if until_epoch is not None:
             room = min(room, until_epoch - self.epoch)
         limit = np.inf if until_time is None else float(until_time - self.base[0])
-        if room <= 0 or self.clock[0] > limit:
+        if room <= 0 or self.ledger.clock[TIME] > limit:
             return False
-        if self.bulk and until_time is not None:
-            raise ParameterError(f"until_time is {until_time:g} with holding_times='bulk', which knows the time only now and then; "
-                                 "give a number of epochs, or leave out 'bulk'.")
-        if hasattr(self.learner, "act"):
-            self._step_by_epoch(room, limit)
-        elif walks_plans(self.learner) and not (self.record or self.bulk):
-            self._step_by_plans(room, limit)
-        else:
-            self._step_by_plan(room, limit)
+        if self.can.acts:
+            room = self._choose()
+        must_plan = self._call(room, limit)
+        self._take_in()
+        if must_plan:
+            self._begin()
         if self.epoch % BLOCK == 0:
-            self.base += self.clock[:2]
-            self.clock[:2] = 0.0
+            self.base += self.ledger.clock[:2]
+            self.ledger.clock[:2] = 0.0
         return True
 
-    def _step_by_plan(self, room: int, limit: float) -> None:
-        learner = self.learner
-        episode = episode_of(learner)
-        if episode is None or episode.epochs_left <= 0:
-            episode = self._begin()
-        elif self.log.total == 0:  # a learner that comes in the middle of an episode
-            self.log.begin(episode, self.epoch, self.position, self.visits)
-        counts = counts_of(learner)
-        listening = counts is None and hasattr(learner, "observe")
-        if listening or self.record:
-            room = min(room, PLAIN_CHUNK)
-            if not len(self._trace.state):
-                self._trace = trace_of(PLAIN_CHUNK)
-        room = min(room, episode.epochs_left)
-        fold = self._folding.into(counts)
-        if self.bulk and episode.cumulative is None:
-            pending = np.zeros(len(self.visits), dtype=np.int64)
-            self.position, epochs, ended, pair, entry, waits = walk_bulk(
-                self.world, self.position, self.stream.words, episode.policy_pair, episode.left, self.visits, fold, room,
-                safe_from(self.world.mean, fold.scale), self.clock, pending, self._records, self._cells)
-            settle(self.stream.generator, self.world, episode.policy_pair, pending, pair if waits else -1, fold.holding_sum,
-                   self.clock)
-        elif self._plain_world and episode.cumulative is None and not (listening or self.record):
-            self.position, epochs, ended, pair, entry = walk_fast(
-                self.world, self.position, self.stream.words, episode.policy_pair, episode.left, self.visits, fold, room, limit,
-                self.clock, self._records, self._cells)
-        else:
-            before = fold.visits.copy()
-            self.position, epochs, ended, pair, entry = walk_plan(
-                self.world, self.position, self.stream.generator, self._course(episode), episode.left, fold, room, limit,
-                self.clock, self._trace)
-            self.visits += fold.visits - before
+    def _call(self, room: int, limit: float) -> bool:
+        """Let the driver walk; return whether the next plan must be made in Python."""
+        counts = self._folding.into(self.learner.counts if self.can.folds else None)
+        if counts is not self.ledger.counts:
+            self.ledger = self.ledger._replace(counts=counts)
+        randomized = len(self.ledger.plan.cumulative) > 0
+        fast = self._plain_world and not (randomized or self._tracing)
+        compiled = self.can.compiled_plan is not None and not randomized
+        walk = driver(self.can.compiled_plan if compiled else in_python, walk_fast if fast else walk_plan)
+        if fast:
+            self.stream.as_words()
+        rng = None if fast else self.stream.as_generator()
+        own = self._learner_stream(randomized) if compiled or not fast else None  # each takes numba 10 us to recognize
+        must_plan = walk(self.learner.planner_state() if compiled else (), self.ledger, rng, own, room, limit)
         self._folding.folded()
-        episode.epochs += epochs
-        episode.epochs_left -= epochs
-        if counts is not None:
-            counts.epoch += epochs
-        self._done(epochs, pair, entry)
-        if epochs and (listening or self.record):
-            self._tell(epochs, listening)
-        if ended:
-            self._begin()
+        return bool(must_plan)
 
-    def _step_by_plans(self, room: int, limit: float) -> None:
-        learner, counts, episode = self.learner, counts_of(self.learner), episode_of(self.learner)
-        if self.log.total == 0 and episode is not None and episode.epochs_left > 0:
-            self.log.begin(episode, self.epoch, self.position, self.visits)
-        rng, words = self.stream.either(raw=self._plain_world)
-        ground = Ground(self.world, words, self._folding.into(counts), self.visits, self.clock, self._trace, self._records,
-                        self._cells)
-        walked = learner.walk_plans(ground, rng, self.position, room, limit)
-        self._folding.folded()
-        if counts is not None:
-            counts.epoch += walked.epochs
-        self.log.begin_many(walked.begun, self.epoch)
-        self.position = walked.state
-        self._done(walked.epochs, walked.pair, walked.entry)
-        if walked.stuck:
-            self._begin()
-
-    def _begin(self) -> Episode:
-        episode = begin_episode(self.learner, self.knowledge)
-        self.log.begin(episode, self.epoch, self.position, self.visits)
-        return episode
-
-    def _course(self, episode: Episode) -> Course:
-        if episode.cumulative is None:
-            return Course(episode.policy_pair, np.zeros((0, 0)), np.zeros((0, 0), dtype=np.int64), self.stream.generator)
-        if not hasattr(self.learner, "rng"):
-            self.learner.rng = stream(0)
-        if not isinstance(self.learner.rng, np.random.Generator):
-            raise ParameterError(f"the learner's rng is {self.learner.rng!r}; a randomized plan draws from it, so it must be "
-                                 "a numpy Generator such as np.random.default_rng(seed), or be left out.")
-        return Course(episode.policy_pair, episode.cumulative, self.knowledge.pair_table.astype(np.int64), self.learner.rng)
-
-    def _step_by_epoch(self, room: int, limit: float) -> None:
-        own_walk = getattr(self.learner, "walk", None)
-        if own_walk is None:
-            self._act_once()
-            return
-        room = min(room, self._chunk)
-        trace = trace_of(room) if self.record else trace_of(0)
-        began = perf_counter()
-        self.position, epochs, pair, entry = own_walk(
-            self.world, self.position, self.stream.generator, room, limit, self.visits, self.clock, trace)
-        seconds = perf_counter() - began
-        self._chunk = int(np.clip(self._chunk * CALL_SECONDS / max(seconds, 1e-9), self._chunk / 4, self._chunk * 2))
-        self._chunk = min(max(self._chunk, 1), MAX_CHUNK)
-        self._done(epochs, pair, entry)
-        if self.record and epochs:
-            self.recorded.append(History(*(column[:epochs].copy() for column in trace)))
-
-    def _act_once(self) -> None:
-        world = self.world
-        pair = self.model.pair(self.position, chosen_action(self.learner, self.position))
-        tau = float(holding_time(self.stream.generator, world.law[pair], world.mean[pair], world.first[pair], world.second[pair]))
-        entry = int(jump(self.stream.generator, world.row_start, world.cut, world.own, world.other, pair))
-        row = (self.position, world.pair_action[pair], tau, world.next_state[entry],
-               world.reward[pair] + world.transition_reward[entry])
-        self.visits[pair] += 1
-        self.clock[:] = (self.clock[0] + tau, self.clock[1] + (world.running[pair] * tau + world.transition_reward[entry]), tau)
-        self.position = int(world.next_state[entry])
-        history = History(*(np.array([value]) for value in row))
-        self.learner.observe(history)
-        if self.record:
-            self.recorded.append(history)
-        self._done(1, pair, entry)
-
-    def _done(self, epochs: int, pair: int, entry: int) -> None:
+    def _take_in(self) -> None:
+        """Take note of what a call has done: plans begun, epochs, observations."""
+        at = self.ledger.at
+        begun, epochs = int(at[BEGUN]), int(at[DONE])
+        if begun:
+            rows, names = self.ledger.begun, self.learner.info_names
+            self._check_compiled(rows.pair[:begun], epochs)
+            policies = self.knowledge.pair_action[rows.pair[:begun]]
+            self.log.begin_many(rows, begun, policies, names, self.epoch)
+            plan = Plan(policies[-1], info=dict(zip(names, rows.info[begun - 1].tolist(), strict=True)))
+            index = (self.episode.index if self.episode else 0) + begun
+            self.episode = Episode.compiled(plan, index, self.epoch + int(rows.epoch[begun - 1]) + 1, self.ledger.plan)
         self.epoch += epochs
-        if epochs:
-            self.last_pair, self.last_entry = int(pair), int(entry)
+        if epochs and self._tracing:
+            history = History(*(column[:epochs].copy() for column in self.ledger.trace))
+            if self._listening:
+                self.learner.observe(history)
+            if self.record:
+                self.recorded.append(history)
 
-    def _tell(self, epochs: int, listening: bool) -> None:
-        history = History(*(column[:epochs].copy() for column in self._trace))
-        if listening:
-            self.learner.observe(history)
-        if self.record:
-            self.recorded.append(history)
+    def _check_compiled(self, pairs: np.ndarray, epochs: int) -> None:
+        """Raise where a compiled planner has written what is no plan, which Python would have refused."""
+        name, start = type(self.learner).__name__, self.knowledge.pair_start
+        if len(pairs) > epochs:
+            raise ParameterError(f"{name} made {len(pairs)} plans for {epochs} epochs; a compiled plan must leave every pair "
+                                 "at least 1 visit, and itself at least 1 epoch.")
+        wrong = np.argwhere((pairs < start[:-1]) | (pairs >= start[1:]))
+        if wrong.size:
+            plan, s = map(int, wrong[0])
+            raise ParameterError(f"{name} chose pair {pairs[plan, s]} in state {self.knowledge.states[s]!r}; a compiled plan must "
+                                 f"choose one of its pairs, {start[s]} to {start[s + 1] - 1}.")
+
+    def _begin(self) -> None:
+        """Ask the learner for a plan and lay it into the ledger."""
+        self.episode = next_episode(self.learner, self.knowledge, self.episode, self.epoch + 1, self.ledger.plan)
+        if self.episode.under_way is not self.ledger.plan:
+            self.ledger = self.ledger._replace(plan=self.episode.under_way)
+        self.log.begin(self.episode.plan, self.epoch, self.position, self.visits)
+
+    def _choose(self) -> int:
+        """Lay the action of a learner that acts into the ledger, as a plan of one epoch; return that one."""
+        plan = self.ledger.plan
+        plan.pair[self.position] = pair = chosen_pair(self.learner, self.position, self.knowledge)
+        plan.left[pair], plan.epochs[:] = NO_LIMIT, (0, 1)
+        return 1
+
+    def _learner_stream(self, needed: bool) -> np.random.Generator:
+        rng = getattr(self.learner, "rng", None)
+        if isinstance(rng, np.random.Generator):
+            return rng
+        if rng is not None and needed:
+            raise ParameterError(f"the learner's rng is {rng!r}; a randomized plan draws from it, so it must be "
+                                 "a numpy Generator such as np.random.default_rng(seed), or be left out.")
+        return self._own
 
     # ---- stopping and going on ----------------------------------------------------------------------------------
 
@@ -273,30 +210,36 @@ class Walk:
 
         A recorded trajectory is not part of it.
         """
-        if not hasattr(self.learner, "state"):
+        if not self.can.saves:
             kind = type(self.learner).__name__
             raise ParameterError(f"{kind} has no state(); give it state() and restore(state) to save its walk.")
-        episode = episode_of(self.learner)
+        ledger = self.ledger
         return {
-            "epoch": self.epoch, "position": int(self.position), "base": self.base.copy(), "clock": self.clock.copy(),
-            "visits": self.visits.copy(), "last": np.array([self.last_pair, self.last_entry]), "rng": self.stream.state(),
-            "learner": self.learner.state(), "episode": episode.state() if episode else {}, "log": self.log.state(),
+            "epoch": self.epoch, "position": self.position, "base": self.base.copy(), "clock": ledger.clock.copy(),
+            "visits": ledger.visits.copy(), "last": ledger.at[[PAIR, ENTRY]], "rng": self.stream.state(),
+            "own": stream_state(self._own), "learner": self.learner.state(),
+            "episode": self.episode.state() if self.episode else {}, "log": self.log.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Become the walk that `state()` described; model, learner parameters and holding times must be the same."""
-        self.epoch, self.position = int(state["epoch"]), int(state["position"])
-        self.base, self.clock = np.array(state["base"], dtype=float), np.array(state["clock"], dtype=float)
-        self.visits = np.array(state["visits"], dtype=np.int64)
-        self.last_pair, self.last_entry = (int(x) for x in state["last"])
-        self.stream.restore(state["rng"])
         self.learner.restore(state["learner"])
-        if not hasattr(self.learner, "act"):
-            keep_episode(self.learner, Episode.restored(state["episode"], self.knowledge) if state["episode"] else None)
+        self.epoch, self.base = int(state["epoch"]), np.array(state["base"], dtype=float)
+        ledger = self.ledger
+        ledger.clock[:], ledger.visits[:] = state["clock"], state["visits"]
+        ledger.at[[STATE, PAIR, ENTRY]] = (int(state["position"]), *(int(x) for x in state["last"]))
+        self.stream.restore(state["rng"])
+        if "own" in state:
+            restore_stream(self._own, state["own"])
+        ledger.plan.epochs[:] = 0
+        self.episode = Episode.restored(state["episode"], self.knowledge, ledger.plan) if state["episode"] else None
+        if self.episode:
+            self.ledger = ledger._replace(plan=self.episode.under_way)
         self.log.restore(state["log"])
         self._folding.forget()
 
 
-def is_learner(value: Any) -> bool:
-    """Return whether `value` plans or acts; everything else is taken for a policy."""
-    return hasattr(value, "plan") or hasattr(value, "act")
+def _policy(model: CTMDP, policy: Any, seed: Any) -> Fixed:
+    if policy is None:
+        raise ParameterError("the policy is None; give a policy, or a learner with plan() or act().")
+    return Fixed(model.knowledge(), policy, seed)

@@ -1,38 +1,17 @@
-"""The world a walk runs in: the model as flat arrays, with tables for drawing holding times and jumps."""
+"""The model as the flat arrays of a ledger's world, with tables for drawing holding times and jumps."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sojourn.kernels.alias import cells
+from sojourn.kernels.fast_walk import packed_cells
+from sojourn.kernels.ledger import World
 from sojourn.kernels.walk import DETERMINISTIC, EXPONENTIAL
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.holding import holding_laws
-
-
-class World(NamedTuple):
-    """Flat arrays, all a compiled walk needs.  P pairs, S states, E entries (possible jumps), as in CTMDP.
-
-    The holding time of pair k has the law `law[k]` (numbers of kernels/walk.py; 0 is exponential) with mean `mean[k]` and
-    parameters `first[k]`, `second[k]`.  Jumps are drawn from the cells `cut`, `own`, `other`.
-    """
-
-    pair_start: np.ndarray  # int64[S+1]
-    pair_action: np.ndarray  # int64[P]
-    row_start: np.ndarray  # int64[P+1]
-    next_state: np.ndarray  # int64[E]
-    cut: np.ndarray  # uint64[E], the cells of kernels/alias.py
-    own: np.ndarray  # int64[E]
-    other: np.ndarray  # int64[E]
-    reward: np.ndarray  # float64[P], the lump sum as given
-    running: np.ndarray  # float64[P]
-    transition_reward: np.ndarray  # float64[E], zeros if the model has none
-    mean: np.ndarray  # float64[P], 1 / rate
-    law: np.ndarray  # int64[P]
-    first: np.ndarray  # float64[P]
-    second: np.ndarray  # float64[P]
 
 
 def world_of(model: CTMDP, holding_times: Any = None) -> World:
@@ -45,6 +24,7 @@ def world_of(model: CTMDP, holding_times: Any = None) -> World:
         next_state=np.array(model.next_state), cut=cut, own=own, other=other,
         reward=np.array(model.reward), running=np.array(model.running), transition_reward=paid,
         mean=1.0 / model.rate, law=law, first=first, second=second,
+        cells=packed_cells(np.array(model.next_state), cut, own, other),
     )
 
 

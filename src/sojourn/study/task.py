@@ -12,7 +12,7 @@ import numpy as np
 
 from sojourn.errors import AssumptionError, ToleranceError
 from sojourn.model.ctmdp import CTMDP
-from sojourn.simulation.checkpoints import epoch_checkpoints, time_checkpoints
+from sojourn.simulation.checkpoints import Checkpoints
 from sojourn.simulation.regret import Point
 from sojourn.simulation.walk import Walk
 from sojourn.solving.solution import Solution
@@ -101,17 +101,15 @@ class Replication:
             )
         self.timed = horizon["epochs"] is None
         self.end = horizon["time"] if self.timed else horizon["epochs"]
-        points = horizon["checkpoints"]
-        self.stops: list[float] = (
-            time_checkpoints(points, self.end, float(self.walk.world.mean.min()))
-            if self.timed
-            else epoch_checkpoints(points, self.end)
-        ).tolist()
-        self.points: list[tuple[float, ...]] = []
+        self.marks = Checkpoints(self.walk, horizon["epochs"], horizon["time"] if self.timed else None, horizon["checkpoints"])
+
+    @property
+    def points(self) -> list[Point]:
+        return self.marks.points
 
     @property
     def done(self) -> bool:
-        return len(self.points) == len(self.stops)
+        return self.marks.done
 
     @property
     def share(self) -> float:
@@ -120,11 +118,7 @@ class Replication:
 
     def step(self) -> None:
         """Walk one kernel call, and note the regrets if it reached a checkpoint."""
-        stop = self.stops[len(self.points)]
-        if self.walk.step(**{"until_time" if self.timed else "until_epoch": stop}):  # type: ignore[arg-type]
-            return
-        moment, yardstick = self.walk.moment(), self.walk.yardstick
-        self.points.append(tuple(yardstick.at_time(moment, stop) if self.timed else yardstick.at_decision(moment)))
+        self.marks.step()
 
     def advance(self, epochs: int) -> None:
         """Walk until the checkpoint at `epochs` is noted."""
@@ -153,7 +147,7 @@ class Replication:
 
     @property
     def can_pause(self) -> bool:
-        return hasattr(self.walk.learner, "state") and hasattr(self.walk.learner, "restore")
+        return self.walk.can.saves
 
     def state(self) -> bytes:
         return pack({"walk": self.walk.state(), "points": [list(point) for point in self.points]})
@@ -161,7 +155,7 @@ class Replication:
     def restore(self, data: bytes) -> None:
         tree = unpack(data)
         self.walk.restore(tree["walk"])
-        self.points = [tuple(point) for point in tree["points"]]
+        self.marks.points = [Point(*point) for point in tree["points"]]
 
 
 @lru_cache(maxsize=8)

@@ -1,70 +1,18 @@
-"""What every learner that plans from counts shares: counting, its own stream, saving and going on."""
+"""Uncertainty as a posterior: what the counts leave open about rows and rates, as a Dirichlet and a Gamma law per pair."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from sojourn.errors import ParameterError, ReportError
-from sojourn.kernels.planning import best_policy
+from sojourn.errors import ParameterError
+from sojourn.kernels.planning import Model, best_policy
 from sojourn.kernels.posterior import posterior_mean, successor_counts
-from sojourn.learn.counts import Counts, pairs_of
-from sojourn.learn.learner import Episode, History
+from sojourn.learn.counts import Counts
 from sojourn.learn.parameters import positive
-from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
 
 
-class CountingLearner:
-    """Counts (holding times all kept), a random stream and an episode; subclasses add `plan()`.
-
-    Names in `memory` are further attributes, arrays or numbers, that `state()` must carry.
-    """
-
-    memory: tuple[str, ...] = ()
-
-    def __init__(self, knowledge: Knowledge, seed: int = 0):
-        if not isinstance(knowledge, Knowledge):
-            raise ParameterError(f"knowledge is {knowledge!r}; it must be a Knowledge, as from model.knowledge().")
-        self.knowledge = knowledge
-        self.counts = Counts(knowledge)
-        self.rng = stream(seed)
-        self.episode: Episode | None = None
-
-    def observe(self, history: History) -> None:
-        """Count a chunk of epochs; one that cannot be true, or leads outside a known support, is refused and nothing is counted."""
-        start, states = self.knowledge.support_start, self.knowledge.support_state
-        if start is not None and states is not None:
-            for pair, arrived in zip(pairs_of(history, self.knowledge), history.next_state, strict=True):
-                if arrived not in states[start[pair]:start[pair + 1]]:
-                    raise ReportError(f"next_state is {self.knowledge.states[arrived]!r}, outside the known support of pair "
-                                      f"{pair}; report a state it can lead to, or build the learner without supports. "
-                                      "Nothing was counted.")
-        self.counts.observe(history, self.knowledge)
-
-    def snapshot(self) -> dict[str, np.ndarray]:
-        """Return (S, A) tables of the visits and of the mean holding times so far: fresh copies."""
-        table = self.knowledge.table
-        return {"visits": table(self.counts.visits, fill=0), "truncated_mean": table(self.counts.truncated_mean)}
-
-    def state(self) -> dict[str, Any]:
-        """Return everything the learner has become, as arrays and scalars; `restore` continues as if never stopped."""
-        kept = {name: np.array(value) if isinstance(value := getattr(self, name), np.ndarray) else value for name in self.memory}
-        return {"counts": self.counts.state(), "rng": stream_state(self.rng),
-                "episode": self.episode.state() if self.episode else {}, **kept}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Become what `state()` described."""
-        self.counts.restore(state["counts"])
-        restore_stream(self.rng, state["rng"])
-        self.episode = Episode.restored(state["episode"], self.knowledge) if state["episode"] else None
-        for name in self.memory:
-            old, new = getattr(self, name), state[name]
-            setattr(self, name, np.array(new, dtype=old.dtype) if isinstance(old, np.ndarray) else type(old)(new))
-
-
-class Belief:
+class Posterior:
     """Dirichlet rows over the possible successors (the known supports, else all states) and Gamma rates, given counts.
 
     `prior` is the Dirichlet weight of each possible successor; None means 1/k each, k of them: together one observation.
@@ -109,9 +57,8 @@ class Belief:
 
     def best(self, probability: np.ndarray, rate: np.ndarray, start: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return (gain, bias, pair per state) of the best policy of a model over these rows, searched from `start`."""
-        found: tuple[float, np.ndarray, np.ndarray] = best_policy(
-            self.pair_start, self.row_start, self.next_state, probability, self.reward, self.running, rate,
-            np.ones(len(rate), dtype=np.bool_), start)
+        model = Model(self.pair_start, self.row_start, self.next_state, probability, self.reward, self.running, rate)
+        found: tuple[float, np.ndarray, np.ndarray] = best_policy(model, np.ones(len(rate), dtype=np.bool_), start)
         return found
 
 

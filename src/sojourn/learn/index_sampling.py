@@ -1,4 +1,4 @@
-"""Deep exploration: optimistic posterior sampling under the eyes of an index.
+"""Posterior sampling with an index: sampled policies are followed, and in well-known states an index may override them.
 
 An index judges one choice at a time with the bias at hand.  Where that bias is wrong in a way that no single choice can mend (on
 RiverSwim a far state hardly seen, or two regimes of nearly the same gain) an index locks for ever.  A model drawn from the
@@ -10,23 +10,24 @@ Source of the several draws per row: Agrawal and Jia 2017.  (Best of several who
 
 from __future__ import annotations
 
-from sojourn.learn.counting import Belief
+import numpy as np
+
 from sojourn.learn.parameters import at_least_zero, whole
+from sojourn.learn.posterior import Posterior
 from sojourn.learn.sampling import SamplingLearner
 from sojourn.model.knowledge import Knowledge
 
 
-class DeepLearner(SamplingLearner):
+class IndexSampling(SamplingLearner):
     """Follows sampled policies, for an episode each (TSDE); in well-known states an `index` may insist on an action.
 
     A state is well known after depth * log²(t) visits.  There an action is tried on which the index insists
     (kernels/sampled_plan.py).  `draws` is the number of draws per row and rate; with 0 the index decides alone.
     """
 
-    memory = ("sampled_pair", "greedy_pair")
-
-    def __init__(self, knowledge: Knowledge, prior: float | None = None, draws: int = 8, depth: float = 1.0, seed: int = 0):
+    def __init__(self, knowledge: Knowledge, prior: float | None = None, draws: int = 8, depth: float = 1.0,
+                 seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, seed)
         self.draws = whole("draws", draws, 0, " (0: the index alone, which may lock)")
         self.depth = at_least_zero("depth", depth, " (0: every state is well known)")
-        self.sample_from(Belief(knowledge, prior), min(1, self.draws), self.draws, self.draws > 0, self.depth)
+        self.sample_from(Posterior(knowledge, prior), min(1, self.draws), self.draws, self.draws > 0, self.depth)

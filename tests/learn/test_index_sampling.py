@@ -1,4 +1,4 @@
-"""Deep exploration: copies of rows, what the index insists on, how long a try lasts."""
+"""Posterior sampling with an index: copies of rows, what the index insists on, how long a try lasts."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,8 @@ import pytest
 from sojourn.errors import ParameterError
 from sojourn.kernels.sampled_plan import TRIAL
 from sojourn.learn.catalogue import learner
-from sojourn.learn.counting import Belief
 from sojourn.learn.learner import History
+from sojourn.learn.posterior import Posterior
 from sojourn.learn.sampling import LEAST, copies_of
 from sojourn.model.ctmdp import CTMDP
 from sojourn.zoo.catalogue import make
@@ -16,7 +16,7 @@ from sojourn.zoo.catalogue import make
 @pytest.mark.parametrize("supports", [True, False])
 def test_every_copy_has_the_row_of_its_pair_and_rows_are_drawn_as_often_as_they_have_successors(supports):
     model = make("random", states=12, seed=3)
-    belief = Belief(model.knowledge(supports=supports))
+    belief = Posterior(model.knowledge(supports=supports))
     copies = copies_of(belief, 8)
     size = np.diff(belief.row_start)
     assert (np.bincount(copies.pair) == np.clip(size, LEAST, 8)).all()

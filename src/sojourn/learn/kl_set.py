@@ -1,0 +1,73 @@
+"""Uncertainty as KL balls: around each empirical row a KL ball, for each rate an exponential-KL interval.
+
+With P pairs, each of the 2P sets holds *at all times* with probability 1 - delta/(2P), so all of them together with probability
+1 - delta, whatever the policy:
+
+- rows: N KL(p̂ ‖ p) <= log(2P/delta) + log of (largest likelihood / Dirichlet(1/k) mixture of likelihoods) (Ville's inequality);
+- holding times: n (m̂/m - 1 - log(m̂/m)) <= log(4 P n (n + 1)/delta), m̂ the plain mean of n.  At a fixed n an exponential sample
+  leaves {n (...) <= x} with probability at most 2 e^{-x}; the union over n costs Σ 1/(n (n + 1)) = 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sojourn.kernels.kl_optimism import KLProblem, kl_optimism, kl_sets
+from sojourn.learn.counts import Counts
+from sojourn.learn.optimism import Improved
+from sojourn.learn.posterior import Posterior
+
+
+@dataclass(frozen=True, eq=False)
+class KLSet:
+    """Per pair: the counts it was made from, the KL radius of the row, and the interval of the rate."""
+
+    rows: Posterior  # the possible successors of each pair
+    visits: np.ndarray
+    count: np.ndarray  # laid out as rows.next_state
+    row_radius: np.ndarray
+    rate_low: np.ndarray
+    rate_high: np.ndarray
+    empty_intervals: int
+
+    def iteration(self) -> KLIteration:
+        """Return how extended iteration (learn/optimism.py) plans over this set."""
+        return KLIteration(self)
+
+    def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
+        """Return whether a model with this (P, S) matrix of transitions and these rates per pair is in the set."""
+        pair = np.repeat(np.arange(len(self.visits)), np.diff(self.rows.row_start))
+        seen = self.count > 0
+        p = self.count[seen] / self.visits[pair[seen]]
+        q = np.asarray(transition)[pair[seen], self.rows.next_state[seen]]
+        with np.errstate(divide="ignore"):
+            divergence = np.bincount(pair[seen], p * np.log(p / q), minlength=len(self.visits))
+        inside = (self.rate_low <= rate * (1 + 1e-12)) & (rate <= self.rate_high * (1 + 1e-12))
+        return bool((divergence <= self.row_radius).all() and inside.all())
+
+
+def kl_set(counts: Counts, rows: Posterior, level: float) -> KLSet:
+    """Return the set after `counts`; each of its 2P parts fails ever with probability at most `level`."""
+    rows.update(counts)
+    radius, low, high, empty = kl_sets(rows.row_start, rows.count, counts.visits, counts.holding_sum, level, rows.rate_min,
+                                       rows.rate_max)
+    return KLSet(rows, counts.visits.copy(), rows.count.copy(), radius, low, high, int(empty))
+
+
+class KLIteration:
+    """Policy iteration over the KL set."""
+
+    remedy = "Are all states able to reach each other?"
+
+    def __init__(self, known: KLSet):
+        rows = known.rows
+        empirical = known.count / np.repeat(np.maximum(1, known.visits), np.diff(rows.row_start))
+        self.problem = KLProblem(rows.pair_start, rows.row_start, rows.next_state, empirical, known.row_radius, known.rate_low,
+                                 known.rate_high, rows.reward, rows.running, rows.rate_max)
+
+    def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
+        """Take at most `most` steps on u, in place."""
+        pair, rate, low, high, steps, converged = kl_optimism(u, tolerance, most, self.problem)
+        return Improved(pair, rate, int(steps), float(low), float(high), bool(converged))

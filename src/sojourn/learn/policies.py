@@ -1,0 +1,136 @@
+"""Policies as users and plans write them, checked: an action per state, or a table of probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ParameterError
+from sojourn.kernels.ledger import NO_LIMIT
+from sojourn.model.knowledge import Knowledge
+
+FORMS = "an action per state, {state: action} or a table of probabilities"
+
+
+def read_policy(policy: Any, knowledge: Knowledge) -> np.ndarray:
+    """Return `policy` as action indices per state or an (S, A) table of probabilities; both fit `knowledge`.
+
+    It may hold indices or labels, be {state: action}, an (S, A) table, something with a `.policy` such as a Solution, or None: the
+    first admissible action everywhere.
+    """
+    if policy is None:
+        return np.array(knowledge.pair_action[knowledge.pair_start[:-1]])
+    if hasattr(policy, "policy") and hasattr(policy, "gain"):  # a Solution
+        policy = policy.policy
+    if isinstance(policy, Mapping):
+        policy = _from_mapping(policy, knowledge)
+    rows = list(policy) if isinstance(policy, (list, tuple, np.ndarray)) and np.ndim(policy) != 0 else []
+    if not rows:
+        raise ParameterError(f"the policy is {policy!r}; it must be {FORMS}, or a learner with plan() or act().")
+    try:
+        found = np.array(rows, dtype=np.float64) if np.ndim(rows[0]) else np.array([_action(a, knowledge) for a in rows])
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(f"the policy is {policy!r}; it must be {FORMS}.") from None
+    policy_pairs(found, knowledge)
+    return found
+
+
+def _from_mapping(policy: Mapping[Any, Any], knowledge: Knowledge) -> list[Any]:
+    chosen: dict[int, Any] = {}
+    for state, action in policy.items():
+        s = knowledge.states.index(state) if isinstance(state, str) and state in knowledge.states else state
+        if isinstance(s, bool) or not isinstance(s, (int, np.integer)) or not 0 <= s < knowledge.n_states or s in chosen:
+            raise ParameterError(f"the policy names state {state!r}, which is unknown or named twice; the states are "
+                                 f"{', '.join(map(repr, knowledge.states[:10]))}{', ...' if knowledge.n_states > 10 else ''}.")
+        chosen[int(s)] = action
+    absent = [label for s, label in enumerate(knowledge.states) if s not in chosen]
+    if absent:
+        raise ParameterError(f"the policy says nothing about state {absent[0]!r}; it must name an action for each of "
+                             f"{knowledge.n_states} states.")
+    return [chosen[s] for s in range(knowledge.n_states)]
+
+
+def _action(action: Any, knowledge: Knowledge) -> int:
+    if isinstance(action, str) and action in knowledge.actions:
+        return knowledge.actions.index(action)
+    if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
+        raise ParameterError(f"the policy holds {action!r}; an action is given by index or by label, one of "
+                             f"{', '.join(map(repr, knowledge.actions))}.")
+    return int(action)
+
+
+def policy_pairs(policy: Any, knowledge: Knowledge) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return (pair per state, None) for actions per state, or (first pair per state, cumulative table) for probabilities."""
+    try:
+        array = np.asarray(policy)
+    except ValueError:  # rows of unequal length
+        raise ParameterError(f"the plan's policy is {policy!r}; it must hold an action index for each state, or be a table of "
+                             f"probabilities {knowledge.pair_table.shape}.") from None
+    table = knowledge.pair_table
+    if array.shape == (knowledge.n_states,) and array.dtype == np.int64 and array.min() >= 0 and array.max() < knowledge.n_actions:
+        pair = table.ravel()[knowledge.table_row + array]  # the usual case, at a few microseconds
+        if pair.min() >= 0:
+            return pair, None
+    if array.ndim == 1:
+        return _deterministic(array, knowledge), None
+    return np.asarray(knowledge.pair_start[:-1], dtype=np.int64), _cumulative(array, knowledge)
+
+
+def _deterministic(array: np.ndarray, knowledge: Knowledge) -> np.ndarray:
+    if array.shape != (knowledge.n_states,) or array.dtype.kind not in "iu":
+        raise ParameterError(f"the plan's policy has shape {array.shape} and type {array.dtype}; "
+                             f"it must hold {knowledge.n_states} action indices.")
+    wrong = np.flatnonzero((array < 0) | (array >= knowledge.n_actions))
+    pair = knowledge.pair_table[np.arange(knowledge.n_states), np.clip(array, 0, knowledge.n_actions - 1)]
+    wrong = wrong if wrong.size else np.flatnonzero(pair < 0)
+    if wrong.size:
+        s = int(wrong[0])
+        first, last = knowledge.pair_start[s], knowledge.pair_start[s + 1]
+        allowed = ", ".join(f"{a} ({knowledge.actions[a]})" for a in knowledge.pair_action[first:last][:20])
+        raise ParameterError(f"the plan's policy chooses action {array[s]} in state {knowledge.states[s]!r}, "
+                             f"which is not admissible there; choose of: {allowed}.")
+    return pair.astype(np.int64)
+
+
+def _cumulative(array: np.ndarray, knowledge: Knowledge) -> np.ndarray:
+    table = knowledge.pair_table
+    if array.shape != table.shape:
+        raise ParameterError(f"the plan's policy has shape {array.shape}; it must be ({len(table)},) or {table.shape}.")
+    probability = np.asarray(array, dtype=np.float64)
+    outside = (table < 0) & (probability != 0)
+    if outside.any() or not np.isfinite(probability).all() or probability.min() < 0:
+        s, a = map(int, np.argwhere(outside | ~((probability >= 0) & np.isfinite(probability)))[0])
+        raise ParameterError(f"the plan's policy[{s}, {a}] is {probability[s, a]:g}; it must be finite and >= 0, and 0 where "
+                             "the pair is not admissible.")
+    total = probability.sum(axis=1)
+    if np.abs(total - 1).max() > 1e-9:
+        s = int(np.argmax(np.abs(total - 1)))
+        raise ParameterError(f"the plan's policy[{s}] sums to {total[s]:.9g}; every row must sum to 1.")
+    cumulative = np.cumsum(probability, axis=1)
+    last = array.shape[1] - 1 - np.argmax(probability[:, ::-1] > 0, axis=1)
+    cumulative[np.arange(array.shape[1]) >= last[:, None]] = np.inf  # a draw beyond a sum such as 1 - 1e-16 takes the last one
+    return cumulative
+
+
+def quota_left(quota: Any, knowledge: Knowledge) -> np.ndarray:
+    """Return the visits that a plan allows each pair."""
+    if quota is None:
+        return np.full(knowledge.n_pairs, NO_LIMIT, dtype=np.int64)
+    try:
+        array = np.asarray(quota)
+        number = array.dtype.kind in "biuf"
+    except ValueError:  # rows of unequal length
+        number = False
+    if not number:
+        raise ParameterError(f"the plan's quota is {quota!r}; it must hold numbers, the visits that each pair may still take.")
+    if array.shape == (knowledge.n_states, knowledge.n_actions) and array.shape != (knowledge.n_pairs,):
+        array = array[knowledge.pair_state, knowledge.pair_action]
+    if array.shape != (knowledge.n_pairs,):
+        raise ParameterError(f"the plan's quota has shape {array.shape}; it must be ({knowledge.n_pairs},) or (states, actions).")
+    if not array.min() >= 1:
+        raise ParameterError(f"the plan's quota holds {array.min()}; each pair needs at least 1, or the plan could end at once.")
+    return np.minimum(array, NO_LIMIT).astype(np.int64)

@@ -1,0 +1,102 @@
+"""What a saved learner says about itself, so that it is taken up only by its like: format, class, parameters, knowledge."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from dataclasses import fields
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sojourn.errors import ParameterError
+from sojourn.model.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from sojourn.learn.learner import Learner
+
+FORMAT = 2  # 1: without this header, and with the walker's episode inside
+LONG = 200  # characters of a parameter written out; a longer one is named by its hash
+
+
+def header(learner: Learner) -> dict[str, Any]:
+    """Return the part of a saved state that says whose it is."""
+    return {"format": FORMAT, "class": class_name(learner), "parameters": dict(learner.parameters),
+            "knowledge": knowledge_hash(learner.knowledge)}
+
+
+def refuse_others(learner: Learner, state: dict[str, Any]) -> None:
+    """Raise if `state` is of another learner, of other parameters, of another model, or of a later format."""
+    found = int(state.get("format", 1))
+    if found > FORMAT:
+        raise ParameterError(f"the saved state has format {found}; this version reads formats up to {FORMAT}. Use a newer one.")
+    if found == 1:  # says nothing about itself
+        return
+    if state["class"] != class_name(learner):
+        raise ParameterError(f"the saved state is of a {state['class']}, this learner is a {class_name(learner)}; "
+                             "build the same one.")
+    for name in sorted({*state["parameters"], *learner.parameters}):
+        there, here = state["parameters"].get(name, "not given"), learner.parameters.get(name, "not given")
+        if there != here:
+            raise ParameterError(f"the saved state is of a learner with {name} = {there}, this one has {name} = {here}; "
+                                 "build it with the same parameters.")
+    if state["knowledge"] != knowledge_hash(learner.knowledge):
+        raise ParameterError(f"the saved state is of a learner that knew another model than {learner.knowledge}; "
+                             "pairs, rewards, rate bounds, labels and supports must be the same.")
+
+
+def class_name(learner: object) -> str:
+    """Return "module:Class"."""
+    return f"{type(learner).__module__}:{type(learner).__qualname__}"
+
+
+def knowledge_hash(knowledge: Knowledge) -> str:
+    """Return a hash of everything a learner was told; fields that are None do not count, so that new ones keep old hashes."""
+    digest = hashlib.sha256()
+    for part in sorted(fields(knowledge), key=lambda part: part.name):
+        value = getattr(knowledge, part.name)
+        if value is None:
+            continue
+        digest.update(part.name.encode())
+        if isinstance(value, tuple):
+            digest.update("\0".join(map(str, value)).encode())
+        else:
+            array = np.ascontiguousarray(value)
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(array.tobytes())
+    return digest.hexdigest()[:32]
+
+
+@lru_cache(maxsize=256)
+def _signature(kind: type) -> inspect.Signature:
+    return inspect.signature(kind.__init__)  # type: ignore[misc]
+
+
+def given_parameters(kind: type, args: tuple[Any, ...], more: dict[str, Any]) -> dict[str, str]:
+    """Return the parameters of a constructor call in words, defaults included; knowledge and seed are no parameters."""
+    try:
+        bound = _signature(kind).bind(None, *args, **more)
+    except TypeError:  # a copy, or a call that the constructor will refuse
+        return {}
+    bound.apply_defaults()
+    return {name: in_words(value) for name, value in list(bound.arguments.items())[1:] if name not in ("knowledge", "seed")}
+
+
+def in_words(value: Any) -> str:
+    """Return a value as text that is the same for the same value in every process.
+
+    >>> in_words(np.float64(0.5)), in_words([1, 2.0]), in_words({"a": None}), in_words(print)
+    ('0.5', '(1, 2.0)', '{a: None}', 'print')
+    """
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        text = f"({', '.join(map(in_words, value))})"
+    elif isinstance(value, dict):
+        text = "{" + ", ".join(f"{key}: {in_words(part)}" for key, part in value.items()) + "}"
+    elif value is None or isinstance(value, (bool, int, float, str)):
+        text = str(value)
+    else:  # an object: its name, since its repr may hold an address
+        text = getattr(value, "__name__", f"a {type(value).__name__}")
+    return text if len(text) <= LONG else f"{text[:40]}... (hash {hashlib.sha256(text.encode()).hexdigest()[:16]})"
