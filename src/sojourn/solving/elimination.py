@@ -8,6 +8,7 @@ number enters: drift, rare states and nearly closed sets cost nothing.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,35 +86,36 @@ class DenseElimination(Elimination):
         self.order = np.append(np.delete(np.arange(n), reference), reference)
         self.a = a = matrix.toarray()[np.ix_(self.order, self.order)]
         np.fill_diagonal(a, 0.0)
-        self.total = np.zeros(n)
-        roundings = 0
+        self.total = np.ones(n)
         with np.errstate(all="ignore"):
             for k in range(n - 1):
-                self.total[k] = total = a[k, k + 1 :].sum()
-                column = a[k + 1 :, k]
+                row, column = a[k, k + 1 :], a[k + 1 :, k]
+                self.total[k] = total = row.sum()
                 column /= total
-                roundings += np.count_nonzero(column) * (11 + (n - k) // 8)
-                a[k + 1 :, k + 1 :] += np.multiply.outer(column, a[k, k + 1 :])
-        self.error = 2.02 * UNIT * roundings
+                a[k + 1 :, k + 1 :] += column[:, None] * row
+        touched = np.count_nonzero(np.tril(a, -1), axis=0)
+        self.error = 2.02 * UNIT * float(touched @ (11 + np.arange(n, 0, -1) // 8))
         self.forward_error, self.backward_error = 2.02 * UNIT * n, 1.01 * UNIT * n * (n / 2 + 3)
         _require_range(a, self.total[:-1])
 
     def totals(self, costs: np.ndarray) -> Totals:
-        a, b = self.a, costs[self.order]
+        a, b, total = self.a, costs[self.order], self.total
         for k in range(self.n_states - 1):
-            b[k + 1 :] += np.multiply.outer(a[k + 1 :, k], b[k])
+            b[k + 1 :] += a[k + 1 :, k, None] * b[k]
         cycle = b[-1].copy()
         b[-1] = 0.0
         for k in range(self.n_states - 2, -1, -1):
-            b[k] = (b[k] + a[k, k + 1 :] @ b[k + 1 :]) / self.total[k]
+            row = b[k]
+            row += a[k, k + 1 :].dot(b[k + 1 :])
+            row /= total[k]
         out = np.empty_like(b)
         out[self.order] = b
         return _totals(cycle, out)
 
     def visits(self) -> tuple[np.ndarray, float]:
-        law, out = np.ones(self.n_states), np.empty(self.n_states)
+        a, law, out = self.a, np.ones(self.n_states), np.empty(self.n_states)
         for k in range(self.n_states - 2, -1, -1):
-            law[k] = law[k + 1 :] @ self.a[k + 1 :, k]
+            law[k] = law[k + 1 :].dot(a[k + 1 :, k])
         if not 1e-150 < law[law > 0].min() <= law.max() < 1e150:
             raise OutOfRange
         out[self.order] = law
@@ -192,8 +194,20 @@ class SparseElimination(Elimination):
         if not sound and (plan.work < CHEAP or not usable):
             raise OutOfRange
         self.error = 2.02 * UNIT * roundings if sound else UNPROVED
-        ahead, back = kernels.steps(*self._shape, self.place, self.through, self.onward)
-        self.forward_error, self.backward_error = 1.01 * UNIT * ahead, 1.01 * UNIT * back
+
+    @cached_property
+    def _steps(self) -> tuple[float, float]:
+        from sojourn.kernels import elimination as kernels
+
+        return kernels.steps(*self._shape, self.place, self.through, self.onward)
+
+    @property
+    def forward_error(self) -> float:  # type: ignore[override]
+        return 1.01 * UNIT * self._steps[0]
+
+    @property
+    def backward_error(self) -> float:  # type: ignore[override]
+        return 1.01 * UNIT * self._steps[1]
 
     def totals(self, costs: np.ndarray) -> Totals:
         from sojourn.kernels import elimination as kernels

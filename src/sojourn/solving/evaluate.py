@@ -62,7 +62,7 @@ def evaluate(model: CTMDP, policy: Sequence[int | str] | Mapping[str, str] | np.
     if high - low > NARROW * abs(value.gain) and pairs is not None and value.factors is not None:
         from sojourn.solving.refine import evaluated_bounds
 
-        low, high = met((low, high), evaluated_bounds(model, pairs, value.factors.reference))
+        low, high = met((low, high), evaluated_bounds(model, pairs, value))
     time = value.law * chain.holding
     gain = float(min(max(value.gain, low), high))
     error = value.bias_error + value.bias_error[0]

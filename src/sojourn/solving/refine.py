@@ -60,13 +60,14 @@ class Refined:
         return float(self.value.law @ size / (self.value.law @ self.chain.holding))
 
 
-def refined(model: CTMDP, pairs: np.ndarray, often: int = -1) -> Refined:
+def refined(model: CTMDP, pairs: np.ndarray, known: PolicyValue | None = None) -> Refined:
     """Return the value of a policy with one recurrent class (repaired if it has several) in about 32 digits.
 
-    `often` may name a state that is believed to be visited often.
+    `known` may be the value of `pairs` itself, with 16 digits.
     """
+    given = pairs
     pairs, chain, recurrent = one_class(model, pairs)
-    value = value_of(chain, recurrent, often)
+    value = known if known is not None and pairs is given else value_of(chain, recurrent)
     part = restricted(model, np.arange(model.n_states), pairs)
     start = Refined(pairs, chain, value, (np.array(value.gain), np.array(0.0)), (value.bias, np.zeros(model.n_states)))
     found = _corrected(part, start, value.correction)
@@ -99,11 +100,12 @@ def _corrected(part: CTMDP, found: Refined, correction: Callable[[np.ndarray, np
     return best
 
 
-def optimal_refined(model: CTMDP, pairs: np.ndarray, accuracy: float, often: int = -1) -> tuple[Refined, np.ndarray, np.ndarray]:
+def optimal_refined(model: CTMDP, pairs: np.ndarray, accuracy: float,
+                    known: PolicyValue | None = None) -> tuple[Refined, np.ndarray, np.ndarray]:
     """Return (policy, surplus per pair, its error) after taking every pair that would add more than `accuracy` to the gain."""
     for _ in range(ROUNDS):
-        found = refined(model, pairs, often)
-        often = int(np.argmax(found.value.law))
+        found = refined(model, pairs, known)
+        known = None
         excess, error = found.surplus(model)
         best = best_pairs(model, excess / model.rate)
         better = excess[best] > accuracy + error[best]
@@ -123,9 +125,9 @@ def bounds_of(model: CTMDP, found: Refined, excess: np.ndarray, error: np.ndarra
     return float(np.nextafter(low, -np.inf)), float(np.nextafter(high, np.inf))
 
 
-def evaluated_bounds(model: CTMDP, pairs: np.ndarray, often: int) -> tuple[float, float]:
+def evaluated_bounds(model: CTMDP, pairs: np.ndarray, known: PolicyValue) -> tuple[float, float]:
     """Return an interval of the gain of one policy from one step of its own operator, with about 32 digits."""
-    found = refined(model, pairs, often)
+    found = refined(model, pairs, known)
     part = restricted(model, np.arange(model.n_states), found.pairs)
     return bounds_of(part, replace(found, pairs=np.arange(model.n_states)), *found.surplus(part))
 

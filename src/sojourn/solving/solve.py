@@ -106,7 +106,7 @@ def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, val
     if value is not None:
         bounds = met(bounds, (value.bounds[0], np.inf))  # a policy's own gain is a lower bound
         if not (bounds[1] - bounds[0] <= 0.5 * min(tolerance, 1e-9) * abs(gain) and (error * model.rate).max() <= accuracy):
-            found, excess, wrong = optimal_refined(model, pairs, accuracy / 100, int(np.argmax(value.law)))
+            found, excess, wrong = optimal_refined(model, pairs, accuracy / 100, value)
             gain, u = float(found.gain[0]), found.bias[0]
             low, high = found.value.bounds
             bounds = met(bounds, bounds_of(model, found, excess, wrong))
