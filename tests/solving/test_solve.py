@@ -292,3 +292,9 @@ def test_a_line_against_the_current_is_proved_by_policy_iteration():
     solution = solve(make("river-swim", length=300))
     assert solution.method == "policy-iteration"
     assert solution.gain_bounds[1] - solution.gain_bounds[0] <= 1e-9 * solution.gain
+
+
+def test_an_epidemic_that_is_practically_never_left_is_solved_at_ten_thousand():
+    solution = solve(make("sis-epidemic", population=9999))  # two regimes with a barrier of more than 1e308 jumps between them
+    assert solution.gain_bounds[1] - solution.gain_bounds[0] <= 1e-9 * abs(solution.gain)
+    assert solution.gain == pytest.approx(-5173.3496662360, rel=1e-12)

@@ -10,24 +10,46 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.solving.optimality import improved
+from sojourn.solving.chain import reward_size, visit_reward
+from sojourn.solving.optimality import EPSILON, better_pairs, improved
 from sojourn.solving.structure import one_class
 from sojourn.solving.value import PolicyValue, value_of
+
+PATIENCE = 15  # improvements without a gain, behind a barrier that is beyond floats, before it is left at that
 
 
 def improve_until_optimal(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, PolicyValue, int]:
     """Return (optimal pair per state, its value, evaluations), starting from `pairs`."""
     seen: set[int] = set()
     answer: tuple[np.ndarray, PolicyValue, int] | None = None
-    often = -1
+    often, same = -1, 0
     while True:
         pairs, chain, recurrent = one_class(model, pairs)
         key = hash(pairs.tobytes())
-        if answer is not None and key in seen:  # nothing improves, or only rounding errors do
+        if answer is not None and (key in seen or same > PATIENCE):  # nothing improves, or only what is practically never visited
             return answer
         seen.add(key)
         value = value_of(chain, recurrent, often)
+        stuck = answer is not None and value.beyond is not None and abs(value.gain - answer[1].gain) <= value.gain_error
+        same = same + 1 if stuck else 0
         often = int(np.argmax(value.law))
         answer = pairs, value, len(seen)
-        with np.errstate(over="ignore", invalid="ignore"):  # where the bias is beyond floats nothing is seen to be better
-            pairs = improved(model, pairs, value.gain, value.bias)
+        pairs = improved(model, pairs, value.gain, value.bias) if value.beyond is None else improved_beyond(model, pairs, value)
+
+
+def improved_beyond(model: CTMDP, pairs: np.ndarray, value: PolicyValue) -> np.ndarray:
+    """Return the policy with better pairs where the bias is beyond floats: each state is judged in a unit of its own."""
+    assert value.beyond is not None
+    mantissa, power = value.beyond
+    power = np.where(mantissa == 0, -(2**30), power)
+    owner = np.repeat(model.pair_state, np.diff(model.row_start))
+    unit = np.maximum(power, 0)
+    np.maximum.at(unit, owner, power[model.next_state])
+    own = np.ldexp(mantissa, np.clip(power - unit, -2000, 0))
+    there = np.ldexp(mantissa[model.next_state], np.clip(power[model.next_state] - unit[owner], -2000, 0))
+    moves = np.add.reduceat(model.probability * (there - own[owner]), model.row_start[:-1])
+    size = np.add.reduceat(model.probability * (np.abs(there) + np.abs(own[owner])), model.row_start[:-1])
+    shrink = -np.minimum(unit, 2000)[model.pair_state]
+    paid = np.ldexp(visit_reward(model) - value.gain / model.rate, shrink)
+    around = np.ldexp(reward_size(model) + (np.abs(model.running) + abs(value.gain)) / model.rate, shrink)
+    return better_pairs(model, pairs, paid + moves, 32 * EPSILON * (around + size))

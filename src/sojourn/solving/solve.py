@@ -104,14 +104,16 @@ def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, val
     values, error = advantages(model, gain, u), noise(model, gain, u)
     bounds, floor = gain_bounds(model, u), 0.0
     if value is not None:
-        bounds = met(bounds, (value.bounds[0], np.inf))  # a policy's own gain is a lower bound
-        if not (bounds[1] - bounds[0] <= 0.5 * min(tolerance, 1e-9) * abs(gain) and (error * model.rate).max() <= accuracy):
+        only = model.n_pairs == model.n_states  # one policy: its own gain is the optimum, else a lower bound
+        bounds = met(bounds, value.bounds if only else (value.bounds[0], np.inf))
+        narrow = bounds[1] - bounds[0] <= 0.5 * min(tolerance, 1e-9) * abs(gain) and (error * model.rate).max() <= accuracy
+        if value.beyond is None and not narrow:
             found, excess, wrong = optimal_refined(model, pairs, accuracy / 100, value)
             gain, u = float(found.gain[0]), found.bias[0]
-            low, high = found.value.bounds
-            bounds = met(bounds, bounds_of(model, found, excess, wrong))
-            bounds = met(bounds, (low, high if model.n_pairs == model.n_states else np.inf))  # where there is only one policy
+            bounds = met(met(bounds, bounds_of(model, found, excess, wrong)), (found.value.bounds[0], np.inf))
             values, error, floor = excess / model.rate, wrong / model.rate, found.smallest_width(model)
+    if not np.isfinite(bounds).all():
+        bounds = met(bounds, gain_bounds(model, np.zeros(model.n_states)))  # no gain is above the largest income
     if not np.isfinite(values).all():
         values, error = np.zeros(model.n_pairs), np.ones(model.n_pairs)
         values[pairs] = 10.0

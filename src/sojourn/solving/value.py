@@ -29,6 +29,7 @@ class PolicyValue:
     law_error: float
     time: np.ndarray  # expected time until the reference is hit
     factors: Elimination | None  # None where the chain was too large for one
+    beyond: tuple[np.ndarray, np.ndarray] | None = None  # (m, e) with bias m 2^e, where that is beyond floats
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -104,8 +105,9 @@ def _value(chain: Chain, factors: Elimination, law: np.ndarray, law_error: float
         bias = (until[:, 0] - until[:, 1]) * scale - shift * hold
         wrong = ((relative + factors.backward_error) * (until[:, 0] + until[:, 1]) + until[:, 2]) * scale
         wrong = 1.01 * (wrong + (gain_error + relative * abs(shift)) * hold + 4 * UNIT * np.abs(bias)) + 5e-324
+        beyond = (bias, np.asarray(found.until_power)) if np.any(found.until_power) else None
         bias, wrong, hold = (_clipped(np.ldexp(x, found.until_power)) for x in (bias, wrong, hold))
-    return PolicyValue(float(gain), float(gain_error), bias, wrong, law, law_error + 2 * data_error, hold, factors)
+    return PolicyValue(float(gain), float(gain_error), bias, wrong, law, law_error + 2 * data_error, hold, factors, beyond)
 
 
 def _power_near(size: float) -> float:
