@@ -72,6 +72,10 @@ class Walk:
         self.ledger = self._new_ledger()
         self._boxed: tuple[Any, Any] = (None, None)  # a ledger, and the same one as drivers take it
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle takes along: all but the box, which is over this walk's arrays."""
+        return {**vars(self), "_boxed": (None, None)}
+
     def _new_ledger(self) -> Ledger:
         known, compiled = self.knowledge, self.can.compiled_plan is not None
         plans = min(self.learner.plans_per_call, max(1, MOST_NOTES // (known.n_states + known.n_pairs))) if compiled else 1
