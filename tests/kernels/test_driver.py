@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sojourn.kernels.driver import driver, filled_in, in_python, planner, walk_plans
+from sojourn.kernels.driver import PlainBox, boxed, driver, filled_in, in_python, planner, walk_plans
 from sojourn.kernels.fast_walk import walk_fast
 from sojourn.kernels.least_divergence import least_divergence_row
 from sojourn.kernels.ledger import BEGUN, DONE, LEFT, STATE, Desk, empty_begun, empty_ledger
@@ -68,7 +68,8 @@ class Setting:
         self.ledger = empty_ledger(world_of(model, law), arrays, begun)._replace(words=stream_state(self.rng))
 
     def run(self, walk, epochs: int, max_time: float) -> bool:
-        return bool(walk(self.sampler, self.ledger, self.rng, self.own, epochs, max_time))
+        box = boxed if hasattr(walk, "py_func") else PlainBox
+        return bool(walk(self.sampler, box(self.ledger), self.rng, self.own, epochs, max_time))
 
     def seen(self) -> list[np.ndarray]:
         x, q = self.ledger, self.sampler
@@ -137,12 +138,12 @@ def test_the_driver_leaves_every_plan_to_python_where_the_learner_plans_there():
     model = some_model(5)
     here = Setting(model, 5, None, False, KINDS[0], 1)
     walk = driver(in_python, walk_plan)
-    assert walk((), here.ledger, here.rng, here.own, 10, np.inf) and here.ledger.at[DONE] == 0  # no plan yet
+    assert walk((), boxed(here.ledger), here.rng, here.own, 10, np.inf) and here.ledger.at[DONE] == 0  # no plan yet
     here.ledger.plan.left[:], here.ledger.plan.epochs[:] = 1000, (0, 7)
     here.ledger.plan.pair[:] = model.pair_start[:-1]
-    assert walk((), here.ledger, here.rng, here.own, 10, np.inf) and here.ledger.at[DONE] == 7
+    assert walk((), boxed(here.ledger), here.rng, here.own, 10, np.inf) and here.ledger.at[DONE] == 7
     here.ledger.plan.epochs[:] = 0, 3
-    assert not walk((), here.ledger, here.rng, here.own, 3, np.inf)  # the plan is over, but nobody needs the next one
+    assert not walk((), boxed(here.ledger), here.rng, here.own, 3, np.inf)  # the plan is over, but nobody needs the next one
     assert here.ledger.at[STATE] in range(model.n_states)
 
 

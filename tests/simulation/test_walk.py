@@ -1,6 +1,8 @@
 """A walk is the session's, decision for decision, however it is cut, stopped and restored."""
 
+import copy
 import io
+import pickle
 
 import numpy as np
 import pytest
@@ -254,3 +256,16 @@ def test_what_is_neither_a_learner_nor_a_policy_is_refused(policy):
 def test_saying_how_far_is_required():
     with pytest.raises(ParameterError, match="both None"):
         Walk(make("two-state"), [0, 0]).advance()
+
+
+@pytest.mark.parametrize("name", ["ct-ce", "ct-psrl", "random"])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda walk: pickle.loads(pickle.dumps(walk))])
+def test_a_copy_goes_on_alone(lab, name, copied):
+    model = lab.model(3)
+    walk = Walk(model, lab.build(name, model, 3), seed=3)
+    walk.advance(200)
+    other = copied(walk)
+    other.advance(500)
+    assert walk.visits.sum() == walk.epoch == 200
+    walk.advance(500)
+    assert np.array_equal(walk.visits, other.visits) and walk.time == other.time

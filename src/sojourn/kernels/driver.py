@@ -9,25 +9,59 @@ of the learner's own `state` (a tuple of arrays and numbers), the learner's side
 reads `desk.counts` and writes the plan: `desk.plan.pair` (the pair chosen in each state), `desk.plan.left` (the visits that each
 pair may take, at least 1), `desk.plan.epochs[LEFT]` (the most epochs it may last, or NO_LIMIT), and `desk.info`.  It returns False
 to leave the next plan to Python; `in_python`, which always does, serves the learners that plan there.
+
+Python hands a ledger over as `boxed(ledger)`: at every call numba takes some 15 us to recognize and unpack a tuple of so many
+arrays, and 1 us for a box that it made itself.
 """
 
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
+
+import numba
+from numba.experimental import structref
 
 from sojourn.kernels.jit import inner, kernel
-from sojourn.kernels.ledger import BEGUN, DONE, LEFT, STATE, TAKEN, TIME, Desk
+from sojourn.kernels.ledger import BEGUN, DONE, LEFT, STATE, TAKEN, TIME, Desk, Ledger
 
 plan: Any = None  # the two blanks
 body: Any = None
 
 
-def walk_plans(state, ledger, rng, own, max_epochs, max_time):
+class PlainBox(NamedTuple):
+    """A ledger as a driver that is not compiled takes it."""
+
+    ledger: Ledger
+
+
+@structref.register
+class BoxType(numba.types.StructRef):  # type: ignore[misc]
+    """What numba calls a Box."""
+
+
+class Box(structref.StructRefProxy):  # type: ignore[misc]
+    """A ledger as a compiled driver takes it: unpacked once, over the same arrays."""
+
+
+structref.define_proxy(Box, BoxType, ["ledger"])
+
+
+@kernel
+def _boxed(ledger):
+    return Box(ledger)
+
+
+boxed = PlainBox if numba.config.DISABLE_JIT else _boxed
+
+
+def walk_plans(state, box, rng, own, max_epochs, max_time):
     """Walk until `max_epochs` epochs, or until the clock has passed `max_time`; return whether Python must plan first.
 
-    Stops also when there is no room to note another plan.  `rng` is the world's stream, `own` the learner's.
+    Stops also when there is no room to note another plan.  `box` is `boxed(ledger)`, `rng` the world's stream, `own`
+    the learner's.
     """
+    ledger = box.ledger
     at, left, clock, begun = ledger.at, ledger.plan.epochs, ledger.clock, ledger.begun
     desk = Desk(ledger.counts, ledger.plan, ledger.info)
     at[DONE], at[BEGUN] = 0, 0

@@ -80,6 +80,11 @@ def inlined(function: F) -> F:
     return numba.njit(function, inline="always", nogil=True, fastmath=False, error_model="numpy")  # type: ignore[no-any-return]
 
 
+def is_kept(name: str) -> bool:
+    """Return whether a compiled kernel called `name` is in the disk cache, for whatever arguments."""
+    return bool(numba.config.CACHE_DIR) and any(Path(numba.config.CACHE_DIR).rglob(f"*.{name}-*.nbi"))
+
+
 class Announcer(Listener):
     """Says on stderr that kernels are being compiled, when that takes more than a moment, and then how long it took."""
 

@@ -37,7 +37,6 @@ class World(NamedTuple):
     more as the fast walk reads them.
     """
 
-    pair_start: np.ndarray  # int64[S+1]
     pair_action: np.ndarray  # int64[P]
     row_start: np.ndarray  # int64[P+1]
     next_state: np.ndarray  # int64[E]

@@ -38,7 +38,7 @@ class KLSet:
 
     def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
         """Return whether a model with this (P, S) matrix of transitions and these rates per pair is in the set."""
-        pair = np.repeat(np.arange(len(self.visits)), np.diff(self.rows.row_start))
+        pair = np.repeat(np.arange(len(self.visits)), self.rows.size)
         seen = self.count > 0
         p = self.count[seen] / self.visits[pair[seen]]
         q = np.asarray(transition)[pair[seen], self.rows.next_state[seen]]
@@ -63,7 +63,7 @@ class KLIteration:
 
     def __init__(self, known: KLSet):
         rows = known.rows
-        empirical = known.count / np.repeat(np.maximum(1, known.visits), np.diff(rows.row_start))
+        empirical = known.count / np.repeat(np.maximum(1, known.visits), rows.size)
         self.problem = KLProblem(rows.pair_start, rows.row_start, rows.next_state, empirical, known.row_radius, known.rate_low,
                                  known.rate_high, rows.reward, rows.running, rows.rate_max)
 

@@ -224,7 +224,7 @@ def plausible_set(counts: Counts, knowledge: Knowledge, delta: float, radius_sca
     row_start, next_state, count = counts.rows()
     if knowledge.supports_known:
         row_start, next_state, count = over_supports(knowledge, row_start, next_state, count)
-    probability = count / np.repeat(np.maximum(1, n), np.diff(row_start))
+    probability = count / np.repeat(np.maximum(1, n), row_start[1:] - row_start[:-1])
     return PlausibleSet(n, row_start, next_state, probability, radius_scale * transition_radius(n, *size), mean, radius,
                         low, high, reward, int(empty.sum()), knowledge.supports_known)
 

@@ -31,8 +31,9 @@ class Posterior:
         else:
             self.row_start = np.arange(n_pairs + 1, dtype=np.int64) * n_states
             self.next_state = np.tile(np.arange(n_states, dtype=np.int64), n_pairs)
-        size = np.diff(self.row_start)
-        self.weight = (1.0 / size if prior is None
+        self.size = np.diff(self.row_start)  # possible successors per pair
+        self.every = np.ones(n_pairs, dtype=np.bool_)
+        self.weight = (1.0 / self.size if prior is None
                        else np.full(n_pairs, positive("prior", prior, ", or None for 1/k on each of k successors")))
         self.shape, self.time = _rate_prior(rate_prior)
         self.count = np.zeros(len(self.next_state), dtype=np.int64)
@@ -58,7 +59,7 @@ class Posterior:
     def best(self, probability: np.ndarray, rate: np.ndarray, start: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return (gain, bias, pair per state) of the best policy of a model over these rows, searched from `start`."""
         model = Model(self.pair_start, self.row_start, self.next_state, probability, self.reward, self.running, rate)
-        found: tuple[float, np.ndarray, np.ndarray] = best_policy(model, np.ones(len(rate), dtype=np.bool_), start)
+        found: tuple[float, np.ndarray, np.ndarray] = best_policy(model, self.every, start)
         return found
 
 

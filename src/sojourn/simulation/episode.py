@@ -27,7 +27,7 @@ class Episode:
         quota = quota_left(plan.quota, knowledge)
         pair, cumulative = policy_pairs(plan.policy, knowledge)
         room = empty_plan(knowledge.n_states, knowledge.n_pairs) if into is None else into
-        room.pair[:], room.left[:], room.epochs[:] = pair, quota, (0, most)
+        room.pair[:], room.left[:], room.epochs[TAKEN], room.epochs[LEFT] = pair, quota, 0, most
         if cumulative is not None:
             room = room._replace(cumulative=cumulative, pair_table=knowledge.pair_table.astype(np.int64))
         elif len(room.cumulative):

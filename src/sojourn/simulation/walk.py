@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError
-from sojourn.kernels.driver import driver, in_python
+from sojourn.kernels.driver import boxed, driver, in_python
 from sojourn.kernels.fast_walk import walk_fast
 from sojourn.kernels.ledger import BEGUN, DONE, ENTRY, LAST, NO_LIMIT, PAID, PAIR, STATE, TIME, Ledger, empty_begun, empty_ledger
 from sojourn.kernels.walk import walk_plan
@@ -70,6 +70,11 @@ class Walk:
         self._folding = Folding(self.knowledge, len(self.world.next_state))
         self._plain_world = is_plain(self.world)
         self.ledger = self._new_ledger()
+        self._boxed: tuple[Any, Any] = (None, None)  # a ledger, and the same one as drivers take it
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle takes along: all but the box, which is over this walk's arrays."""
+        return {**vars(self), "_boxed": (None, None)}
 
     def _new_ledger(self) -> Ledger:
         known, compiled = self.knowledge, self.can.compiled_plan is not None
@@ -139,12 +144,14 @@ class Walk:
         randomized = len(self.ledger.plan.cumulative) > 0
         fast = self._plain_world and not (randomized or self._tracing)
         compiled = self.can.compiled_plan is not None and not randomized
+        if self._boxed[0] is not self.ledger:
+            self._boxed = self.ledger, boxed(self.ledger)
         walk = driver(self.can.compiled_plan if compiled else in_python, walk_fast if fast else walk_plan)
         if fast:
             self.stream.as_words()
         rng = None if fast else self.stream.as_generator()
         own = self._learner_stream(randomized) if compiled or not fast else None  # each takes numba 10 us to recognize
-        must_plan = walk(self.learner.planner_state() if compiled else (), self.ledger, rng, own, room, limit)
+        must_plan = walk(self.learner.planner_state() if compiled else (), self._boxed[1], rng, own, room, limit)
         self._folding.folded()
         return bool(must_plan)
 

@@ -20,8 +20,8 @@ def world_of(model: CTMDP, holding_times: Any = None) -> World:
     cut, own, other = cells(model.row_start, model.probability)
     paid = np.zeros(len(model.next_state)) if model.transition_reward is None else np.array(model.transition_reward)
     return World(
-        pair_start=np.array(model.pair_start), pair_action=np.array(model.pair_action), row_start=np.array(model.row_start),
-        next_state=np.array(model.next_state), cut=cut, own=own, other=other,
+        pair_action=np.array(model.pair_action), row_start=np.array(model.row_start), next_state=np.array(model.next_state),
+        cut=cut, own=own, other=other,
         reward=np.array(model.reward), running=np.array(model.running), transition_reward=paid,
         mean=1.0 / model.rate, law=law, first=first, second=second,
         cells=packed_cells(np.array(model.next_state), cut, own, other),
