@@ -120,6 +120,22 @@ def test_a_model_is_made_by_the_words_of_the_command_line():
         sojourn.make("admission:server=2")
 
 
+def test_a_learner_is_called_as_it_was_asked_for():
+    assert repr(sojourn.simulate(MODEL, "default", max_epochs=20)).startswith("<Run of default: 20 decisions")
+    assert repr(sojourn.simulate(MODEL, CTUCRL(MODEL.knowledge(), 0.1), max_epochs=20)).startswith("<Run of CTUCRL: ")
+    said = sojourn_command("learn", "three-state", "--epochs", "20").out
+    assert "learner        default, " in said and "CTIMED" not in said
+
+
+def test_a_model_of_the_zoo_is_validated_once(monkeypatch):
+    from sojourn.model.ctmdp import CTMDP
+
+    seen, validate = [], CTMDP.__post_init__
+    monkeypatch.setattr(CTMDP, "__post_init__", lambda self: (seen.append(1), validate(self))[1])
+    assert zoo.make("river-swim:length=4").name == "river-swim:length=4"
+    assert len(seen) == 1
+
+
 # ---- entry points -----------------------------------------------------------------------------------------------
 
 

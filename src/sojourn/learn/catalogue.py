@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -137,6 +138,8 @@ def learner(which: str | type, knowledge: Knowledge, seed: Any = 0, folder: Path
         known = [p for p in allowed if p not in ("knowledge", "seed")]
         raise ParameterError(f"{said_name(which)}: " + unknown_name("parameter", wrong[0], known))
     made: Learner = kind(knowledge, **parameters)
+    with suppress(AttributeError):  # a class of others may have no room for it
+        made.called = said_name(which)
     return made
 
 

@@ -88,6 +88,8 @@ class Learner:
     parameters: dict[str, str]  # as given to the constructor, in words, defaults included
     given: dict[str, Any]  # as given to the constructor, where a study file could hold it
 
+    called: str = ""  # the name it was asked for by, such as "default"
+
     def __new__(cls, *args: Any, **more: Any) -> Learner:
         self = super().__new__(cls)
         self.parameters = given_parameters(cls, args, more)

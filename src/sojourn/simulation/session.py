@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError, ReportError
-from sojourn.learn.abilities import abilities_of
+from sojourn.learn.abilities import abilities_of, called
 from sojourn.learn.catalogue import is_named
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.learn.learner import History, checked_knowledge
@@ -145,7 +145,7 @@ class Session:
     def save(self) -> dict[str, Any]:
         """Return everything as arrays and scalars, from which `restore` goes on as if never stopped."""
         if not self.can.saves:
-            kind = type(self.learner).__name__
+            kind = called(self.learner)
             raise ParameterError(f"{kind} has no state(); give it state() and restore(state) to save its session.")
         return {
             "state": self.state, "epoch": self.epoch, "time": self.time, "pair": -1 if self._pair is None else self._pair,
