@@ -208,3 +208,19 @@ def test_nobody_raises_a_bare_exception():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
                 assert ast.unparse(node.exc.func) not in ("Exception", "BaseException"), f"{path}:{node.lineno}"
+
+
+def test_no_file_but_the_catalogue_decides_by_the_name_of_a_learner():
+    """Names may stand in docstrings, messages and as the default of an option; comparing with one is the catalogue's business."""
+    from sojourn.learn.catalogue import LEARNERS
+
+    for path in FILES:
+        if path.parent.name == "learn":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            parts: list[ast.AST] = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+                parts = list(node.args[:1])
+            named = {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+            found = named & set(LEARNERS.built_in) - {"random", "default"}  # a policy of `sojourn show`; a word of its own
+            assert not found, f"{path.name} decides by the learner {found}; declare it in the learner's line of the catalogue"

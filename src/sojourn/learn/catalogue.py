@@ -32,6 +32,8 @@ class Entry:
     knows: str
     proved: str
     source: str
+    upper_bound: str = ""  # the theorem that bounds its regret: thm:UCRL (with delta = 1/N only) or thm:UCRL2 (every N)
+    shown_the_model: bool = False  # wins by definition
     built_in: bool = True
 
 
@@ -41,9 +43,11 @@ _ENTRIES = [
           "rewards, rate bounds; supports if told", "nothing in continuous time; measured in docs/learners.md",
           "decisions: the default learner"),
     Entry("ct-ucrl", "sojourn.learn.ct_ucrl:CTUCRL", "optimism over L1 and truncated-mean confidence sets, as printed",
-          "rewards, rate bounds; supports if told", "regret O(log N) with delta = 1/N (thm:UCRL)", "Gao and Zhou, alg: CTUCRL"),
+          "rewards, rate bounds; supports if told", "regret O(log N) with delta = 1/N (thm:UCRL)", "Gao and Zhou, alg: CTUCRL",
+          upper_bound="thm:UCRL"),
     Entry("ct-ucrl-doubling", "sojourn.learn.doubling:DoublingCTUCRL", "CT-UCRL restarted at 2^(2^i) epochs, any horizon",
-          "rewards, rate bounds; supports if told", "regret O(log N) for every N (thm:UCRL2)", "Gao and Zhou, thm:UCRL2"),
+          "rewards, rate bounds; supports if told", "regret O(log N) for every N (thm:UCRL2)", "Gao and Zhou, thm:UCRL2",
+          upper_bound="thm:UCRL2"),
     Entry("ct-ucrl-unknown-rates", "sojourn.learn.unknown_bounds:UnknownRatesCTUCRL",
           "uniform exploration, then CT-UCRL with rate bounds read off the estimates", "rewards",
           "nothing", "Gao and Zhou, remark after alg: CTUCRL"),
@@ -65,7 +69,7 @@ _ENTRIES = [
     Entry("ct-ce", "sojourn.learn.ct_ce:CTCE", "certainty equivalence with forced logarithmic exploration; a yardstick",
           "rewards, rate bounds; supports if told", "nothing here", "Lai and Robbins 1985 (forcing)"),
     Entry("oracle", "sojourn.learn.oracle:Oracle", "plays an optimal policy from the start; a yardstick", "the model",
-          "pseudo-regret 0", "by definition"),
+          "pseudo-regret 0", "by definition", shown_the_model=True),
     Entry("random", "sojourn.learn.random_actions:RandomActions", "every admissible action equally likely; a yardstick",
           "the admissible pairs", "linear regret unless all policies are optimal", "by definition"),
     Entry("fixed", "sojourn.learn.fixed:Fixed", "one given policy for ever; a yardstick", "the admissible pairs",
@@ -99,7 +103,8 @@ def entry_from(name: str, kind: Any, home: str) -> Entry:
     if not isinstance(kind, type) or not (hasattr(kind, "plan") or hasattr(kind, "act")):
         raise ParameterError(f"{home} is {kind!r}; a learner is a class with plan() or act(state).")
     words = {part: str(getattr(kind, part, default)) for part, default in UNSAID.items()}
-    return Entry(name, home, first_line(kind) or f"{home}, which has no docstring", **words, built_in=False)
+    return Entry(name, home, first_line(kind) or f"{home}, which has no docstring", **words, built_in=False,
+                 shown_the_model=bool(getattr(kind, "shown_the_model", False)))
 
 
 UNSAID = {"knows": "rewards, rate bounds; supports if told", "proved": "nothing is known to this program", "source": "not given"}
