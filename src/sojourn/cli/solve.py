@@ -1,6 +1,5 @@
 """`sojourn solve MODEL`: the optimal gain, the interval that proves it, policy and bias."""
 
-import sys
 from typing import Any
 
 import click
@@ -19,25 +18,13 @@ ROWS = 24
 @json_option
 def command(model: str, method: str, tolerance: float, as_json: bool) -> None:
     """Solve MODEL exactly: gain, certificate, policy and bias."""
-    from sojourn.solving.elimination import DENSE
     from sojourn.solving.solve import solve
 
-    found = read_model(model)
-    if found.n_states > DENSE:
-        _announce()
-    solution = solve(found, method=method, tolerance=tolerance)
+    solution = solve(read_model(model), method=method, tolerance=tolerance)
     if as_json:
         print_json(as_object(solution))
     else:
         click.echo("\n".join(in_words(solution)))
-
-
-def _announce() -> None:
-    """Say on a terminal why nothing moves at first, where kernels must be compiled."""
-    from sojourn.kernels.jit import is_kept
-
-    if sys.stderr.isatty() and not is_kept("eliminate"):
-        click.echo("compiling for this machine: once, some seconds", err=True)
 
 
 def as_object(solution: Any) -> dict[str, Any]:
