@@ -15,7 +15,7 @@ test: .venv/ready-dev
 	@$(BIN)/python tests/not_run.py
 
 check: .venv/ready-dev
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
 

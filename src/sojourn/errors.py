@@ -62,6 +62,10 @@ class RewardScaleWarning(SojournWarning):
     """Rewards far from order 1, which the stopping rule and the constants of CT-UCRL assume."""
 
 
+class OutsideWarning(SojournWarning):
+    """A learner or a model of another package was left out."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """Return `no learner named 'ctucrl'; did you mean 'ct-ucrl'? Known: ...`.
 

@@ -17,6 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sojourn.errors import ModelError, ParameterError, require
+from sojourn.learn.catalogue import is_named
+from sojourn.learn.catalogue import learner as made_learner
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.numbers import real_array
@@ -178,7 +180,8 @@ def drive(env: gymnasium.Env[Any, Any], learner: Any, *, max_epochs: int, knowle
           seed: int | None = None, **parameters: Any) -> Driven:
     """Let one of our learners act in a Gymnasium environment with discrete spaces; return what happened.
 
-    `learner` is a learner, or the name of one (then `parameters` go to it and `knowledge` defaults to `knowledge_of(env)`).
+    `learner` is a learner; or the name of one, its "module:Class" or its class (then `parameters` go to it, and
+    `knowledge` defaults to `knowledge_of(env)`).
     The holding time of a step is `info["holding_time"]`, 1 where there is none.  Where an environment ends (terminated), it is
     reset and the state after the reset counts as the next one: the task goes on.  Where it is cut short (truncated, as by a
     TimeLimit), the step counts as it went, and the learner goes on from the state after the reset.
@@ -191,11 +194,11 @@ def drive(env: gymnasium.Env[Any, Any], learner: Any, *, max_epochs: int, knowle
     _sizes(env)
     if isinstance(max_epochs, bool) or not isinstance(max_epochs, (int, np.integer)) or max_epochs < 1:
         raise ParameterError(f"max_epochs is {max_epochs!r}; it must be an integer of at least 1.")
-    if isinstance(learner, str):
-        from sojourn.learn.catalogue import learner as make_learner
-
+    if is_named(learner):
         knowledge = knowledge or knowledge_of(env)
-        learner = make_learner(learner, knowledge, seed=seed or 0, **parameters)
+        learner = made_learner(learner, knowledge, seed or 0, **parameters)
+    elif parameters:
+        raise ParameterError(f"parameters are {parameters!r}, but the learner is made already; give its name or class.")
     observation, _ = env.reset(seed=seed)
     shift, first = int(env.observation_space.start), int(env.action_space.start)  # type: ignore[attr-defined]
     session = Session(learner, int(observation) - shift, knowledge=knowledge)

@@ -38,6 +38,11 @@ def test_solve_prints_gain_certificate_and_policy():
     assert "state" in ran.out and "5 free" in ran.out and "admit {1,2,3}" in ran.out
 
 
+def test_solve_takes_a_model_that_is_solved_by_compiled_kernels():
+    ran = run("solve", "service-rate:capacity=300")
+    assert ran.code == 0 and "<= gain <=" in ran.out, ran.err
+
+
 def test_solve_json_has_exactly_the_documented_keys_and_the_known_answer(saved, golden):
     ran = run("solve", saved, "--json")
     found = strict(ran.out)

@@ -9,6 +9,7 @@ import pytest
 import sojourn
 from sojourn.errors import ParameterError, SojournError
 from sojourn.model.checks import check
+from sojourn.testing import ModelContract
 from sojourn.zoo.catalogue import FILES, families, family, make
 from sojourn.zoo.family import ASSUMPTION_WORDS
 
@@ -52,13 +53,18 @@ def test_defaults_are_allowed_by_their_own_ranges(name):
             assert parameter.check(parameter.default) == parameter.default
 
 
+class TestEveryFamily(ModelContract):
+    @pytest.fixture(autouse=True, params=families())
+    def _chosen(self, request):
+        self.name = request.param
+
+    def make_model(self):
+        return make(self.name)
+
+
 @every_family
-def test_labels_are_unique_and_for_people(name, model_of):
-    model = model_of(name)
-    for labels in (model.states, model.actions):
-        assert len(set(labels)) == len(labels)
-        assert all(label.strip() == label and label and len(label) <= 40 for label in labels)
-    assert model.name == name
+def test_a_model_is_called_after_its_family(name, model_of):
+    assert model_of(name).name == name
 
 
 @every_family

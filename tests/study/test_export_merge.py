@@ -84,6 +84,16 @@ def test_shards_put_together_are_the_whole(small_study, tmp_path):
     small_study("merged").run(workers=1)  # and it is a store like any other
 
 
+def test_a_merged_replication_keeps_the_program_that_computed_it(small_study, tmp_path, monkeypatch):
+    for number in range(3):
+        monkeypatch.setattr("sojourn.study.adopt.fingerprint", lambda number=number: str(number) * 64)
+        study = small_study("grown").run(workers=1, replications=range(number, number + 1))
+    merge(tmp_path / "merged.sqlite", [study.store_path])
+    with Store(tmp_path / "merged.sqlite") as merged:
+        codes = {number: print_[0] for number, print_, _ in merged.codes()}
+        assert [codes[result.code] for result in merged.results()] == [str(result.replication) for result in merged.results()]
+
+
 def test_stores_of_different_studies_are_not_merged(small_study, tmp_path):
     one = small_study("one").run(workers=1)
     other = small_study("other", seed=6).run(workers=1)

@@ -16,13 +16,39 @@ def clock(monkeypatch):
     return now
 
 
-def test_time_left_is_promised_only_once_a_thousandth_is_done(clock):
+def begun(finished=0, total=10, cells=2):
     gauge = progress.Gauge()
-    cells: list[Any] = [SimpleNamespace(label="a"), SimpleNamespace(label="b")]
-    gauge.begin(cells, {0: 5, 1: 5}, total=10, epochs=1000)
+    labels: list[Any] = [SimpleNamespace(label=str(i)) for i in range(cells)]
+    gauge.begin(labels, dict.fromkeys(range(cells), finished), total=total, epochs=1000)
+    return gauge
+
+
+def test_time_left_is_promised_only_once_a_cell_was_worked_on_twice(clock):
+    gauge = begun(finished=5)
     clock.seconds += 20
     assert gauge.seconds_left is None
-    gauge.advance(0, Outcome(share=1e-7, decisions=1))
+    gauge.advance(0, Outcome(share=1e-7, decisions=1, cpu_seconds=20.0))
     assert gauge.seconds_left is None and progress.clock(gauge.seconds_left) == "?"
-    gauge.advance(1, Outcome(share=2.0, decisions=2000))
-    assert gauge.seconds_left == pytest.approx(20 * 8 / 2, rel=1e-6)
+    clock.seconds += 5
+    gauge.advance(0, Outcome(share=1.0, decisions=1000, cpu_seconds=5.0))
+    assert gauge.seconds_left == pytest.approx(9 * 5, rel=1e-6)
+
+
+def test_the_time_that_compiling_took_is_not_promised_again(clock):
+    """Two workers compile for 20 s and then do a tenth of a replication a second each: 97.8 of 100 are left, about 490 s."""
+    gauge = begun(total=100, cells=1)
+    clock.seconds += 21
+    for _ in range(2):
+        gauge.advance(0, Outcome(share=0.1, decisions=100, cpu_seconds=21.0))
+    clock.seconds += 10
+    for _ in range(2):
+        gauge.advance(0, Outcome(share=1.0, decisions=1000, cpu_seconds=10.0))
+    assert gauge.seconds_left == pytest.approx(97.8 / 0.2, rel=0.01)
+
+
+def test_a_replication_that_failed_at_once_promises_nothing(clock):
+    gauge = begun(cells=1)
+    clock.seconds += 10
+    gauge.advance(0, Outcome(share=1.0, cpu_seconds=5.0))
+    gauge.advance(0, Outcome(share=1.0, cpu_seconds=1e-3, failed=[(0, {})]))
+    assert gauge.seconds_left is None

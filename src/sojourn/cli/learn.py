@@ -3,12 +3,14 @@
 import inspect
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import click
 
-from sojourn.cli.common import columns, json_option, model_argument, parse_parameters, print_json, read_model
+from sojourn.cli.common import columns, json_option, model_argument, print_json, read_model
 from sojourn.errors import ParameterError
+from sojourn.zoo.syntax import parse_parameters
 
 ROWS = 12
 DELTA = 0.01
@@ -18,7 +20,8 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
 
 @click.command("learn")
 @model_argument
-@click.option("--learner", "name", default="default", show_default=True, metavar="NAME", help="A name of `sojourn learners`.")
+@click.option("--learner", "name", default="default", show_default=True, metavar="NAME",
+              help="A name of `sojourn learners`, or module:Class (a file here, or a module).")
 @click.option("--epochs", type=float, help="How many decisions (1e6 if no --time is given).")
 @click.option("--time", "max_time", type=float, help="How much time instead; the regret is then R_T.")
 @click.option("--delta", type=float, help="Confidence of the learner, where it has one (0.01).")
@@ -82,9 +85,10 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
 
 def built(model: Any, options: dict[str, Any]) -> Any:
     """Return the learner: delta 0.01 and the model's reward range unless told otherwise, where the learner has them."""
-    from sojourn.learn.catalogue import learner, learner_class
+    from sojourn.learn.catalogue import learner_class, learner_for
 
-    allowed = set(inspect.signature(learner_class(options["name"])).parameters)
+    here = Path()
+    allowed = set(inspect.signature(learner_class(options["name"], here)).parameters)
     knowledge = model.knowledge(options["rate_bounds"], options["supports"])
     given: dict[str, Any] = {}
     for text in options["param"]:
@@ -95,15 +99,11 @@ def built(model: Any, options: dict[str, Any]) -> Any:
                 option = f"--{key.replace('_', '-')}"
                 raise ParameterError(f"{option} is {options[key]} but the learner {options['name']!r} has no {key}; leave it out.")
             given.setdefault(key, options[key])
-    if "model" in allowed:
-        given.setdefault("model", model)
     if "delta" in allowed and not {"delta", "horizon"} & set(given):
         given["delta"] = DELTA
     if "reward_range" in allowed and "reward_range" not in given and not options["unscaled"]:
         given |= _scale(knowledge)
-    if "model" in allowed:  # the oracle
-        given.setdefault("model", model)
-    return learner(options["name"], knowledge, seed=options["seed"], **given)
+    return learner_for(model, options["name"], knowledge=knowledge, seed=options["seed"], parameters=given, folder=here)
 
 
 def _scale(knowledge: Any) -> dict[str, tuple[float, float]]:
@@ -137,7 +137,7 @@ def in_words(run: Any, label: str) -> list[str]:
                       f"{p.pseudo_regret:.6g}") for p in shown], right=range(6))
     return [
         repr(run.model)[1:-1],
-        f"learner        {label} ({type(run.learner).__name__}), {run.episodes.total:,} episodes",
+        f"learner        {label}, {run.episodes.total:,} episodes",
         f"optimal gain   {run.gain:.9g} per unit of time; gained {gained}",
         f"regret         {last.regret:.6g} after {last.epochs:,} decisions (completed {last.completed_regret:.6g}, "
         f"adjusted {last.adjusted_regret:.6g}, pseudo {last.pseudo_regret:.6g})",

@@ -26,6 +26,11 @@ def is_learner(value: Any) -> bool:
     return isinstance(value, Learner) or callable(getattr(value, "plan", None)) or callable(getattr(value, "act", None))
 
 
+def called(learner: Any) -> str:
+    """Return how a learner is called in tables and titles: as whoever asked for it said it, or else by its class."""
+    return str(getattr(learner, "called", "") or type(learner).__name__)
+
+
 def abilities_of(learner: Any) -> Abilities:
     """Return what `learner` can do: as its class declares it; of an object that is no child of Learner, by the methods it has."""
     own = vars(learner) if hasattr(learner, "__dict__") else {}

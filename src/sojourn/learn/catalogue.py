@@ -1,16 +1,25 @@
-"""The learners by name: one line each, and the contracts, the docs table and the command line pick it up."""
+"""The learners by name: one line each, and the contracts, the docs table and the command line pick it up.
+
+Learners of other packages are found by entry points (group `sojourn.learners`); built-in names win.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn.errors import ParameterError, unknown_name
 from sojourn.model.knowledge import Knowledge
+from sojourn.outside import brought, first_line, object_at
 
 if TYPE_CHECKING:
     from sojourn.learn.learner import Learner
+    from sojourn.model.ctmdp import CTMDP
 
 
 @dataclass(frozen=True)
@@ -23,6 +32,9 @@ class Entry:
     knows: str
     proved: str
     source: str
+    upper_bound: str = ""  # the theorem that bounds its regret: thm:UCRL (with delta = 1/N only) or thm:UCRL2 (every N)
+    shown_the_model: bool = False  # wins by definition
+    built_in: bool = True
 
 
 _ENTRIES = [
@@ -31,9 +43,11 @@ _ENTRIES = [
           "rewards, rate bounds; supports if told", "nothing in continuous time; measured in docs/learners.md",
           "decisions: the default learner"),
     Entry("ct-ucrl", "sojourn.learn.ct_ucrl:CTUCRL", "optimism over L1 and truncated-mean confidence sets, as printed",
-          "rewards, rate bounds; supports if told", "regret O(log N) with delta = 1/N (thm:UCRL)", "Gao and Zhou, alg: CTUCRL"),
+          "rewards, rate bounds; supports if told", "regret O(log N) with delta = 1/N (thm:UCRL)", "Gao and Zhou, alg: CTUCRL",
+          upper_bound="thm:UCRL"),
     Entry("ct-ucrl-doubling", "sojourn.learn.doubling:DoublingCTUCRL", "CT-UCRL restarted at 2^(2^i) epochs, any horizon",
-          "rewards, rate bounds; supports if told", "regret O(log N) for every N (thm:UCRL2)", "Gao and Zhou, thm:UCRL2"),
+          "rewards, rate bounds; supports if told", "regret O(log N) for every N (thm:UCRL2)", "Gao and Zhou, thm:UCRL2",
+          upper_bound="thm:UCRL2"),
     Entry("ct-ucrl-unknown-rates", "sojourn.learn.unknown_bounds:UnknownRatesCTUCRL",
           "uniform exploration, then CT-UCRL with rate bounds read off the estimates", "rewards",
           "nothing", "Gao and Zhou, remark after alg: CTUCRL"),
@@ -55,37 +69,102 @@ _ENTRIES = [
     Entry("ct-ce", "sojourn.learn.ct_ce:CTCE", "certainty equivalence with forced logarithmic exploration; a yardstick",
           "rewards, rate bounds; supports if told", "nothing here", "Lai and Robbins 1985 (forcing)"),
     Entry("oracle", "sojourn.learn.oracle:Oracle", "plays an optimal policy from the start; a yardstick", "the model",
-          "pseudo-regret 0", "by definition"),
+          "pseudo-regret 0", "by definition", shown_the_model=True),
     Entry("random", "sojourn.learn.random_actions:RandomActions", "every admissible action equally likely; a yardstick",
           "the admissible pairs", "linear regret unless all policies are optimal", "by definition"),
     Entry("fixed", "sojourn.learn.fixed:Fixed", "one given policy for ever; a yardstick", "the admissible pairs",
           "regret (gain gap) x time", "by definition"),
 ]
-LEARNERS: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
 
-def learner_class(name: str) -> type:
-    """Return the class of the learner called `name`."""
-    if not isinstance(name, str) or name not in LEARNERS:
-        raise ParameterError(unknown_name("learner", name, LEARNERS))
-    module, _, attribute = LEARNERS[name].home.partition(":")
-    found: type = getattr(import_module(module), attribute)
+class Catalogue(Mapping[str, Entry]):
+    """{name: Entry}: our own learners, and after them those of other packages, which are looked up when first needed."""
+
+    def __init__(self, built_in: list[Entry]):
+        self.built_in = {entry.name: entry for entry in built_in}
+
+    @cached_property
+    def brought(self) -> dict[str, Entry]:
+        """The learners that other packages bring (entry points in the group `sojourn.learners`)."""
+        return brought("sojourn.learners", self.built_in, entry_from)
+
+    def __getitem__(self, name: str) -> Entry:
+        return self.built_in[name] if name in self.built_in else self.brought[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self.built_in, *self.brought])
+
+    def __len__(self) -> int:
+        return len(self.built_in) + len(self.brought)
+
+
+def entry_from(name: str, kind: Any, home: str) -> Entry:
+    """Return the catalogue line of a class: its docstring's first line, and what it says in `knows`, `proved` and `source`."""
+    if not isinstance(kind, type) or not (hasattr(kind, "plan") or hasattr(kind, "act")):
+        raise ParameterError(f"{home} is {kind!r}; a learner is a class with plan() or act(state).")
+    words = {part: str(getattr(kind, part, default)) for part, default in UNSAID.items()}
+    return Entry(name, home, first_line(kind) or f"{home}, which has no docstring", **words, built_in=False,
+                 shown_the_model=bool(getattr(kind, "shown_the_model", False)))
+
+
+UNSAID = {"knows": "rewards, rate bounds; supports if told", "proved": "nothing is known to this program", "source": "not given"}
+LEARNERS = Catalogue(_ENTRIES)
+
+
+def learner_class(which: str | type, folder: Path | None = None) -> type:
+    """Return the class of a learner: by name, by "module:Class" (a file `module.py` in `folder` comes first), or itself."""
+    if isinstance(which, type):
+        return which
+    if isinstance(which, str) and which in LEARNERS:
+        found: type = object_at(LEARNERS[which].home)
+    elif isinstance(which, str) and ":" in which:
+        found = object_at(which, folder)
+        if not isinstance(found, type):
+            raise ParameterError(f"class is {which!r}, which is {found!r}; it must be a class with plan() or act(state).")
+    else:
+        raise ParameterError(unknown_name("learner", which, LEARNERS))
     return found
 
 
-def learner(name: str, knowledge: Knowledge, seed: int = 0, **parameters: Any) -> Learner:
-    """Return a new learner by name; `seed` is its own stream, `parameters` are its constructor's."""
-    kind = learner_class(name)
-    try:
-        made: Learner = kind(knowledge, seed=seed, **parameters)
-        return made
-    except TypeError as error:
-        if "unexpected keyword argument" not in str(error) and "missing" not in str(error):
-            raise
-        import inspect
+def is_named(value: Any) -> bool:
+    """Return whether `value` says which learner to make: a name, "module:Class", or a class."""
+    return isinstance(value, (str, type))
 
-        allowed = [p for p in inspect.signature(kind).parameters if p not in ("knowledge", "seed")]
-        wrong = [p for p in parameters if p not in allowed]
-        if not wrong:
-            raise
-        raise ParameterError(f"{name}: " + unknown_name("parameter", wrong[0], allowed)) from None
+
+def learner(which: str | type, knowledge: Knowledge, seed: Any = 0, folder: Path | None = None, **parameters: Any) -> Learner:
+    """Return a new learner: by name, by "module:Class" or by its class; `seed` is its own, `parameters` its constructor's."""
+    kind = learner_class(which, folder)
+    allowed = inspect.signature(kind).parameters
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in allowed.values())
+    if "seed" in allowed or takes_all:
+        parameters["seed"] = seed
+    wrong = [p for p in parameters if p not in allowed and not takes_all]
+    if wrong:
+        known = [p for p in allowed if p not in ("knowledge", "seed")]
+        raise ParameterError(f"{said_name(which)}: " + unknown_name("parameter", wrong[0], known))
+    made: Learner = kind(knowledge, **parameters)
+    with suppress(AttributeError):  # a class of others may have no room for it
+        made.called = said_name(which)
+    return made
+
+
+def learner_for(model: CTMDP, which: str | type, *, knowledge: Knowledge | None = None, seed: Any = 0,
+                parameters: Mapping[str, Any] | None = None, folder: Path | None = None) -> Learner:
+    """Return a new learner for `model`, told `knowledge` (by default the model's); one that must be shown the model is."""
+    given = dict(parameters or {})
+    if "model" in inspect.signature(learner_class(which, folder)).parameters:
+        given.setdefault("model", model)
+    return learner(which, knowledge if knowledge is not None else model.knowledge(), seed, folder, **given)
+
+
+def said_name(which: str | type) -> str:
+    """Return how a learner is called in words: its name in the catalogue, or "module:Class".
+
+    >>> said_name("default"), said_name(learner_class("ct-ucrl"))
+    ('default', 'ct-ucrl')
+    """
+    if isinstance(which, str):
+        return which
+    home = f"{which.__module__}:{which.__qualname__}"
+    named = [entry.name for entry in LEARNERS.values() if entry.home == home]
+    return named[-1] if named else home  # of `default` and the learner it stands for, the latter

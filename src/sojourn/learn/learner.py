@@ -24,7 +24,7 @@ from sojourn.errors import ParameterError, ReportError
 from sojourn.kernels.driver import planner
 from sojourn.kernels.ledger import LEFT, NO_LIMIT, Desk, empty_plan
 from sojourn.learn.counts import NO_SLOTS, Counts, pairs_of
-from sojourn.learn.saving import given_parameters, header, refuse_others
+from sojourn.learn.saving import given_parameters, header, plain_parameters, refuse_others
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
 
@@ -85,11 +85,15 @@ class Learner:
     info_names: tuple[str, ...] = ()
     plans_per_call: int = 1024
     needs_rate_bounds: ClassVar[bool] = True
-    parameters: dict[str, str]  # as given to the constructor, in words
+    parameters: dict[str, str]  # as given to the constructor, in words, defaults included
+    given: dict[str, Any]  # as given to the constructor, where a study file could hold it
+
+    called: str = ""  # the name it was asked for by, such as "default"
 
     def __new__(cls, *args: Any, **more: Any) -> Learner:
         self = super().__new__(cls)
         self.parameters = given_parameters(cls, args, more)
+        self.given = plain_parameters(cls, args, more)
         return self
 
     def __init_subclass__(cls, **more: Any) -> None:

@@ -83,6 +83,17 @@ def given_parameters(kind: type, args: tuple[Any, ...], more: dict[str, Any]) ->
     return {name: in_words(value) for name, value in list(bound.arguments.items())[1:] if name not in ("knowledge", "seed")}
 
 
+def plain_parameters(kind: type, args: tuple[Any, ...], more: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that were given, arrays as lists, without what only Python can hold (a model, a function)."""
+    try:
+        given = _signature(kind).bind(None, *args, **more).arguments
+    except TypeError:
+        return {}
+    plain = {name: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value for name, value in given.items()}
+    return {name: value for name, value in plain.items()
+            if name not in ("self", "knowledge", "seed") and isinstance(value, (bool, int, float, str, list, tuple, dict))}
+
+
 def in_words(value: Any) -> str:
     """Return a value as text that is the same for the same value in every process.
 

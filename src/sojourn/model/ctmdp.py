@@ -213,6 +213,14 @@ class CTMDP:
 
         return replace(self, **changes)
 
+    def renamed(self, name: str) -> CTMDP:
+        """Return the same model under another name: it shares the arrays, and nothing is validated again."""
+        from copy import copy
+
+        model = copy(self)
+        object.__setattr__(model, "name", name)
+        return model
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a `.json` or `.npz` file, replacing it atomically."""
         from sojourn.model.files import save

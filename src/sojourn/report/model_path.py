@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.learn.abilities import called
 from sojourn.report.model_style import (
     DARK,
     INK,
@@ -48,7 +49,7 @@ def plot_path(run: Any, title: str | None = None, path: str | PathLike[str] | No
     _state(above, model, walked, ends, gaps)
     _regret(below, ends, run.gain * ends - earned, np.cumsum(gaps))
     wrong = float(np.mean(gaps > 1e-9))
-    words = "  ·  ".join((f"{len(walked):,} decisions, {wrong:.0%} of them not optimal", f"walked by {type(run.learner).__name__}",
+    words = "  ·  ".join((f"{len(walked):,} decisions, {wrong:.0%} of them not optimal", f"walked by {called(run.learner)}",
                           f"optimal gain {run.gain:.5g}"))
     fig.text(0.01, -0.02, words, ha="left", va="top", fontsize=9.5, color=SOFT)
     if path is not None:

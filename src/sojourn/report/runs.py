@@ -10,6 +10,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError, SojournError
 from sojourn.instance.difficulty import Difficulty, difficulty
+from sojourn.learn.abilities import called
 from sojourn.learn.doubling import Doubling
 from sojourn.report.look import COLORS, new_figure, save, with_look
 from sojourn.simulation.run import Run
@@ -132,4 +133,4 @@ def _title(run: Run) -> str:
     name = run.model.name or f"{run.model.n_states} states"
     unit = f"time {run.times[-1]:.3g}, " if run.times[-1] < 1e3 else ""
     rest = ", interrupted" if run.interrupted else ""
-    return f"{type(run.learner).__name__} on {name}: {int(run.epochs[-1]):,} decisions, {unit}{run.episodes.total:,} episodes{rest}"
+    return f"{called(run.learner)} on {name}: {int(run.epochs[-1]):,} decisions, {unit}{run.episodes.total:,} episodes{rest}"

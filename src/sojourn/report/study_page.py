@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sojourn.errors import FileError, ParameterError
+from sojourn.learn.catalogue import LEARNERS
 from sojourn.report.figures import FIGURES, model_labels
 from sojourn.report.look import save
 from sojourn.report.style import PAGE
@@ -109,7 +110,8 @@ class Page:
 
     def findings(self) -> Iterator[str]:
         """Yield a sentence for each model: who has the least mean regret, and whether that is shown."""
-        told = {entry.label for entry in self.learners if entry.source["name"] == "oracle"}  # wins by definition
+        shown = {name for name, entry in LEARNERS.items() if entry.shown_the_model}  # they win by definition
+        told = {entry.label for entry in self.learners if entry.source["name"] in shown}
         for model in model_labels(self.summary):
             rows = sorted((r for r in self.summary.rows if r.model == model), key=lambda r: r.mean)
             rows = [r for r in rows if r.learner not in told] or rows

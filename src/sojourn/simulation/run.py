@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.learn.abilities import called
 from sojourn.learn.learner import History
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.episodes import Episodes
@@ -64,8 +65,8 @@ class Run:
 
     def __repr__(self) -> str:
         if not len(self.epochs):
-            return f"<Run of {type(self.learner).__name__}: no checkpoint reached{', interrupted' if self.interrupted else ''}>"
-        return (f"<Run of {type(self.learner).__name__}: {self.epochs[-1]:,} decisions, time {self.times[-1]:.6g}, "
+            return f"<Run of {called(self.learner)}: no checkpoint reached{', interrupted' if self.interrupted else ''}>"
+        return (f"<Run of {called(self.learner)}: {self.epochs[-1]:,} decisions, time {self.times[-1]:.6g}, "
                 f"regret {self.regret[-1]:.6g}, pseudo-regret {self.pseudo_regret[-1]:.6g}, "
                 f"{self.episodes.total:,} episodes{', interrupted' if self.interrupted else ''}>")
 

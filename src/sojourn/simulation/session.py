@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError, ReportError
-from sojourn.learn.abilities import abilities_of
-from sojourn.learn.learner import History
+from sojourn.learn.abilities import abilities_of, called
+from sojourn.learn.catalogue import is_named
+from sojourn.learn.catalogue import learner as made_learner
+from sojourn.learn.learner import History, checked_knowledge
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
 from sojourn.simulation.episode import Episode, chosen_pair, next_episode
@@ -39,8 +42,9 @@ class SessionEpisode:
 class Session:
     """Walks `learner` from `state`: ask for `.action`, carry it out, `.report` what happened, and so on.
 
-    `state` is an index or a label, `epoch` the number of the pending decision, counted from 1.  A report that cannot be true
-    raises ReportError and counts nothing.
+    `learner` is a learner; or the name of one, its "module:Class" or its class, then made with `seed` and `parameters` and told
+    `knowledge`.  `state` is an index or a label, `epoch` the number of the pending decision, counted from 1.  A report that
+    cannot be true raises ReportError and counts nothing.
 
     >>> from sojourn.zoo.catalogue import make
     >>> from sojourn.learn.catalogue import learner
@@ -51,7 +55,13 @@ class Session:
     (2, 2, 1)
     """
 
-    def __init__(self, learner: Any, state: int | str, knowledge: Knowledge | None = None):
+    def __init__(self, learner: Any, state: int | str, knowledge: Knowledge | None = None, seed: Any = 0,
+                 parameters: Mapping[str, Any] | None = None):
+        if is_named(learner):
+            learner = made_learner(learner, checked_knowledge(knowledge), seed, **(parameters or {}))
+        elif parameters is not None:
+            raise ParameterError(f"parameters is {parameters!r}, but the learner is made already; give its name or class, "
+                                 "or leave them out.")
         known = knowledge if knowledge is not None else getattr(learner, "knowledge", None)
         if not isinstance(known, Knowledge):
             raise ParameterError(f"{type(learner).__name__} has knowledge {known!r}; "
@@ -135,7 +145,7 @@ class Session:
     def save(self) -> dict[str, Any]:
         """Return everything as arrays and scalars, from which `restore` goes on as if never stopped."""
         if not self.can.saves:
-            kind = type(self.learner).__name__
+            kind = called(self.learner)
             raise ParameterError(f"{kind} has no state(); give it state() and restore(state) to save its session.")
         return {
             "state": self.state, "epoch": self.epoch, "time": self.time, "pair": -1 if self._pair is None else self._pair,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.learn.catalogue import is_named, learner_for
 from sojourn.learn.learner import History
-from sojourn.model.ctmdp import CTMDP
+from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.knowledge import Knowledge
 from sojourn.simulation.checkpoints import Checkpoints
 from sojourn.simulation.regret import Point
@@ -33,12 +34,13 @@ class Listener(Protocol):
 def simulate(model: CTMDP, learner_or_policy: Any, *, max_epochs: int | float | None = None, max_time: float | None = None,
              start: int | str = 0, seed: Any = 0, checkpoints: Any = 200, record: bool = False,
              progress: bool | Listener = False, holding_times: Any = None, knowledge: Knowledge | None = None,
-             solution: Solution | None = None) -> Run:
+             solution: Solution | None = None, parameters: Mapping[str, Any] | None = None) -> Run:
     """Walk `max_epochs` decisions, or until `max_time` (whichever comes first), and return the Run with its regrets.
 
-    - `learner_or_policy`: a learner (`sojourn.learner(...)`, or any object with plan() and observe(history)), an action per
-      state, {state: action}, or an (S, A) table of probabilities;
-    - `seed` addresses the world's random numbers; a learner has its own;
+    - `learner_or_policy`: a learner (`sojourn.learner(...)`, or any object with plan() and observe(history)); the name of one, its
+      "module:Class" or its class, made with `parameters` and told `knowledge`; or a policy: an action per state, {state: action},
+      or an (S, A) table of probabilities;
+    - `seed` addresses the world's random numbers; a learner has its own, made here from the same seed if it is made here;
     - `checkpoints`: how many log-spaced moments, or a list: epochs, or times when `max_time` is given (then `regret` is R_T);
     - `record=True` keeps every epoch in `run.trajectory`;
     - `holding_times`: a law such as "deterministic", "erlang:stages=3" (see `simulation/holding.py`), or a mapping
@@ -56,6 +58,11 @@ def simulate(model: CTMDP, learner_or_policy: Any, *, max_epochs: int | float | 
     until = _length("max_time", max_time)
     if horizon is None and until is None:
         raise ParameterError("max_epochs and max_time are both None; give at least one.")
+    if is_named(learner_or_policy):
+        require_model(model)
+        learner_or_policy = learner_for(model, learner_or_policy, knowledge=knowledge, seed=seed, parameters=parameters)
+    elif parameters is not None:
+        raise ParameterError(f"parameters is {parameters!r}, but the learner is made already; give its name or class instead.")
     walk = Walk(model, learner_or_policy, start=start, seed=seed, holding_times=holding_times, knowledge=knowledge,
                 solution=solution, record=record)
     marks = Checkpoints(walk, horizon, until, checkpoints)

@@ -11,6 +11,7 @@ import numpy as np
 
 from sojourn.errors import SojournError
 from sojourn.instance.difficulty import Difficulty, difficulty
+from sojourn.learn.catalogue import LEARNERS
 from sojourn.model.ctmdp import CTMDP
 
 MAX_PAIRS = 200_000  # beyond this the constants would take longer than looking at a store should
@@ -63,11 +64,12 @@ def bounds_of(model: CTMDP, learners: dict[str, dict[str, Any]] | None = None, e
 def _upper(found: Difficulty, learners: dict[str, dict[str, Any]], epochs: int | None) -> dict[str, Callable[[float], float]]:
     """Return the bounds of the learners present: thm:UCRL needs delta = 1/N, thm:UCRL2 is for every N."""
     out: dict[str, Callable[[float], float]] = {}
-    given = learners.get("ct-ucrl", {})
-    if epochs and "ct-ucrl" in learners and (given.get("horizon") == epochs or given.get("delta") == 1 / epochs):
+    proved = {LEARNERS[name].upper_bound: given for name, given in learners.items() if name in LEARNERS}
+    given = proved.get("thm:UCRL", {})
+    if epochs and (given.get("horizon") == epochs or given.get("delta") == 1 / epochs):
         for words, consistent in (("CT-UCRL bound as printed", False), ("CT-UCRL bound, unit-consistent", True)):
             _keep(out, words, lambda n, offset, c=consistent: found.upper_bound(n, consistent=c, offset=offset))
-    if epochs and "ct-ucrl-doubling" in learners:
+    if epochs and "thm:UCRL2" in proved:
         _keep(
             out,
             "doubling bound, unit-consistent",

@@ -6,12 +6,11 @@ import hashlib
 import inspect
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sojourn.errors import ParameterError, SojournError, unknown_name
-from sojourn.learn.catalogue import LEARNERS, learner_class
+from sojourn.errors import SojournError, unknown_name
+from sojourn.learn.catalogue import LEARNERS, Entry, entry_from, learner_class, learner_for
 from sojourn.model.ctmdp import CTMDP
 from sojourn.study.pack import canonical, digest, pack, unpack
 
@@ -46,12 +45,14 @@ class LearnerEntry:
     home: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
     supports: bool = False
+    folder: Path | None = None  # of the study file, where a file `module.py` is found
 
     @cached_property
     def key(self) -> str:
-        """What decides its behaviour: name, parameters, what it is told, and for a class of the user's own its source."""
+        """What decides its behaviour: name, parameters, what it is told, and for a class that is not ours its source."""
         parts = {"name": self.name, "home": self.home, "parameters": self.parameters, "supports": self.supports}
-        return digest(canonical(parts), source_digest(self.home) if self.home else "")
+        ours = not self.home and LEARNERS[self.name].built_in
+        return digest(canonical(parts), "" if ours else source_digest(self.kind))
 
     @property
     def source(self) -> dict[str, Any]:
@@ -61,21 +62,24 @@ class LearnerEntry:
         return said | ({"supports": True} if self.supports else {})
 
     @property
+    def entry(self) -> Entry:
+        """Its line in the catalogue, or what its class says of itself."""
+        return entry_from(self.home, self.kind, self.home) if self.home else LEARNERS[self.name]
+
+    @property
     def knows(self) -> str:
         """What the learner knew before it started, in words for the tables."""
-        entry = LEARNERS.get(self.name)
-        told = entry.knows if entry else "rewards, rate bounds"
+        told = self.entry.knows
         return told + (", supports" if self.supports and "support" not in told else "")
 
     @property
     def proved(self) -> str:
-        entry = LEARNERS.get(self.name)
-        return entry.proved if entry else "nothing is known to this program"
+        return self.entry.proved
 
     @property
     def kind(self) -> type:
         """The learner's class."""
-        return learner_class(self.name) if not self.home else own_class(self.home)
+        return learner_class(self.home or self.name, self.folder)
 
     @property
     def settings(self) -> set[str]:
@@ -84,13 +88,9 @@ class LearnerEntry:
 
     def make(self, model: CTMDP, seed: Any) -> Any:
         """Return a new learner for `model`, its randomness addressed by `seed`."""
-        knowledge, kind = model.knowledge(supports=self.supports), self.kind
-        given = dict(self.parameters)
-        if "seed" in inspect.signature(kind).parameters or not self.home:
-            given["seed"] = seed
-        if self.name == "oracle":
-            given["model"] = model
-        return kind(knowledge, **given)
+        knowledge = model.knowledge(supports=self.supports)
+        which = self.home or self.name
+        return learner_for(model, which, knowledge=knowledge, seed=seed, parameters=self.parameters, folder=self.folder)
 
     def problems(self) -> list[str]:
         """Return what is wrong with the parameters' names, each with the nearest right name."""
@@ -108,23 +108,10 @@ class LearnerEntry:
         ]
 
 
-def own_class(home: str) -> type:
-    """Return the class that "module:Class" names."""
-    module, colon, attribute = home.partition(":")
-    if not colon:
-        raise ParameterError(f'class is {home!r}; it must be "module:Class", a module that can be imported.')
-    try:
-        found: type = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ParameterError(f"class is {home!r}, which cannot be imported ({error}); is its folder on PYTHONPATH?") from error
-    return found
-
-
-def source_digest(home: str) -> str:
+def source_digest(kind: type) -> str:
     """Return the hash of the file that defines a learner of the user's own, so that a change of it is noticed."""
     try:
-        path = inspect.getsourcefile(own_class(home))
-        return hashlib.sha256(Path(path or "").read_bytes()).hexdigest()
+        return hashlib.sha256(Path(inspect.getsourcefile(kind) or "").read_bytes()).hexdigest()
     except (TypeError, OSError):
         return ""
 

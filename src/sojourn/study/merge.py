@@ -84,9 +84,10 @@ def _copy(source: Store, target: Store, done: Merged) -> None:
                         result.key,
                         result.payload,
                         result.seconds,
+                        codes[result.code],
                     )
                 )
-        done.copied += target.add_results(new, code=min(codes.values()))
+        done.copied += target.add_results(new)
     for key, model, learner, replication, code, said in failure_rows(source):
         record_failure(target, key, models[model], learners[learner], replication, codes.get(code, min(codes.values())), said)
 

@@ -19,7 +19,11 @@ class Gauge:
         self.began = time.monotonic()
         self.cells: list[Cell] = []
         self.finished: list[float] = []
-        self.part: list[float] = []  # of the replications under way
+        self.part: list[float] = []  # replications' worth of progress since the start
+        self.left: list[float] = []  # replications missing at the start
+        self.pace: list[float] = []  # the best share per second of processor time; 0 while unknown
+        self.slices: list[int] = []
+        self.processor_seconds = 0.0
         self.sums: list[float] = []
         self.runs: list[int] = []
         self.total = 0
@@ -33,6 +37,8 @@ class Gauge:
         self.finished = [float(finished[i]) for i in range(len(cells))]
         self.at_start = sum(self.finished)
         self.part = [0.0] * len(cells)
+        self.left = [total - there for there in self.finished]
+        self.pace, self.slices, self.processor_seconds = [0.0] * len(cells), [0] * len(cells), 0.0
         self.sums, self.runs = [0.0] * len(cells), [0] * len(cells)
 
     def advance(self, cell: int, outcome: Outcome) -> None:
@@ -42,6 +48,10 @@ class Gauge:
         self.decisions += outcome.decisions
         self.sums[cell] += sum(outcome.final_regret)
         self.runs[cell] += len(outcome.final_regret)
+        self.processor_seconds += outcome.cpu_seconds
+        if self.slices[cell] and outcome.cpu_seconds > 0 and not outcome.failed:
+            self.pace[cell] = max(self.pace[cell], outcome.share / outcome.cpu_seconds)
+        self.slices[cell] += 1
 
     @property
     def share(self) -> float:
@@ -55,11 +65,19 @@ class Gauge:
 
     @property
     def seconds_left(self) -> float | None:
-        """What the speed so far promises; None until a thousandth is done (the first seconds go into compiling)."""
-        there, done = self.total * len(self.cells) - self.at_start, sum(self.part)
-        if done <= there / 1000:
+        """What the best pace of each cell promises; None while no cell has been worked on twice.
+
+        The first slice of a cell, and that of every further worker, goes into compiling and says nothing about the pace.  A cell
+        whose pace is unknown is taken for an average one.
+        """
+        known = [pace for pace in self.pace if pace > 0]
+        if not known:
             return None
-        return (time.monotonic() - self.began) * max(0.0, there - done) / done
+        usual = sum(known) / len(known)
+        cells = zip(self.left, self.part, self.pace, strict=True)
+        work = sum(max(0.0, left - part) / (pace or usual) for left, part, pace in cells)
+        at_once = self.processor_seconds / max(1e-9, time.monotonic() - self.began)  # processors in use, on average
+        return work / max(1e-9, at_once)
 
     def mean_regret(self, cell: int) -> str:
         return f"{self.sums[cell] / self.runs[cell]:,.1f}" if self.runs[cell] else "-"

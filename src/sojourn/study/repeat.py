@@ -39,7 +39,7 @@ def entry_of(stored: StoredLearner, store: Store) -> LearnerEntry:
     """Return the learner that a store speaks of; a class of the user's own must be the one that ran."""
     said: dict[str, Any] = dict(stored.source["said"])
     name, home, supports = said.pop("name", ""), said.pop("class", ""), said.pop("supports", False)
-    entry = LearnerEntry(said.pop("label"), name, home, said, supports)
+    entry = LearnerEntry(said.pop("label"), name, home, said, supports, store.path.parent if home else None)
     if entry.key != stored.key:
         raise StoreError(
             f"the learner {stored.label!r} is not what it was when {store.path} was written (content {stored.key[:12]} there, "

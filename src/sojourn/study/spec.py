@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -20,6 +20,7 @@ from sojourn.model.files import file_path, load
 from sojourn.simulation.holding import holding_laws
 from sojourn.study.entries import LearnerEntry, ModelEntry
 from sojourn.study.pack import canonical
+from sojourn.study.said import as_table
 from sojourn.study.toml import to_toml
 
 STUDY_KEYS = ("name", "epochs", "time", "replications", "seed", "checkpoints", "common_random_numbers", "start")
@@ -95,7 +96,7 @@ def checked_study(raw: Mapping[str, Any], folder: Path | None = None, text: str 
     )
     learners = _unique(
         "learners",
-        [_learner(entry, i + 1, given["epochs"], problems) for i, entry in enumerate(_tables(raw, "learners", problems))],
+        [_learner(entry, i + 1, given["epochs"], folder, problems) for i, entry in enumerate(_tables(raw, "learners", problems))],
         problems,
     )
     problems += _trial(models, learners, given["start"] if isinstance(given["start"], (int, str)) else 0)
@@ -249,10 +250,13 @@ def _built(way: str, value: Any, parameters: dict[str, Any], folder: Path | None
     return make(value, **parameters) if way == "zoo" else load((folder or Path()) / value)
 
 
-def _learner(entry: Any, number: int, epochs: int | None, problems: list[str]) -> LearnerEntry | None:
+def _learner(entry: Any, number: int, epochs: int | None, folder: Path | None, problems: list[str]) -> LearnerEntry | None:
     where = f"[[learners]] {number}"
-    if isinstance(entry, str):
-        entry = {"name": entry}
+    try:
+        entry = as_table(entry)
+    except ParameterError as error:
+        problems.append(f"{where}: {error}")
+        return None
     if not isinstance(entry, Mapping) or ("name" in entry) == ("class" in entry):
         problems.append(
             f'{where} is {_short(entry)}; it must be a table with name (see `sojourn learners`) or class = "module:Class".'
@@ -270,14 +274,14 @@ def _learner(entry: Any, number: int, epochs: int | None, problems: list[str]) -
     if not _is_text(label) or not isinstance(supports, bool):
         problems.append(f"{where}: label is {label!r} and supports is {supports!r}; they must be a text, and true or false.")
         return None
-    found = LearnerEntry(label, name, home, parameters, supports)
+    found = LearnerEntry(label, name, home, parameters, supports, folder if home else None)
     wrong = [
         f"{key} is {_short(value)}; a parameter must be a finite number, a text, true, false, or a list or table of these."
         for key, value in parameters.items()
         if not _plain(value)
     ] or found.problems()
     if not wrong and epochs and {"delta", "horizon"} <= found.settings and not {"delta", "horizon"} & set(parameters):
-        found = LearnerEntry(label, name, home, parameters | {"horizon": epochs}, supports)  # delta = 1/N, thm:UCRL
+        found = replace(found, parameters=parameters | {"horizon": epochs})  # delta = 1/N, thm:UCRL
     problems += [f"{where}: {problem}" for problem in wrong]
     return None if wrong else found
 
@@ -332,8 +336,6 @@ def _trial(models: Sequence[ModelEntry], learners: Sequence[LearnerEntry], start
 
 
 def _with_text(spec: Spec) -> Spec:
-    from dataclasses import replace
-
     head = {"name": spec.name} | {k: v for k, v in spec.horizon.items() if v is not None} | {"replications": spec.replications}
     models = [
         m.source if "zoo" in m.source or "file" in m.source else {"file": f"{m.label}.json", "label": m.label} for m in spec.models

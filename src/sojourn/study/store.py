@@ -58,6 +58,7 @@ class Result:
     key: str
     payload: bytes
     seconds: float = 0.0
+    code: int = 0  # the number of the program that computed it
 
     @property
     def data(self) -> dict[str, Any]:
@@ -198,8 +199,8 @@ class Store:
         )
         if not rows:
             raise StoreError(f"the store {self.path}: " + damaged(f"replication row {number} is not there"))
-        _, key, model, learner, replication, _, seconds, payload = self._checked("results", rows[0])
-        return Result(model, learner, replication, key, payload, seconds)
+        _, key, model, learner, replication, code, seconds, payload = self._checked("results", rows[0])
+        return Result(model, learner, replication, key, payload, seconds, code)
 
     def verify(self) -> int:
         """Return the number of finished replications, after checking every page, row and count; raise where one is wrong."""
@@ -262,13 +263,17 @@ class Store:
         with speaking(self.path), transaction(self._database):
             return self._insert("codes", fingerprint, canonical(versions))
 
-    def add_results(self, results: Iterable[Result], code: int) -> int:
-        """Append finished replications, all or none; one that is there already is left as it is.  Returns how many were new."""
+    def add_results(self, results: Iterable[Result], code: int | None = None) -> int:
+        """Append finished replications, all or none; one that is there already is left as it is.  Returns how many were new.
+
+        `code` is the number of the program that computed them; None takes each result's own.
+        """
         new = 0
         with speaking(self.path), transaction(self._database):
             for r in results:
                 if self._database.execute("SELECT 1 FROM results WHERE key = ?", (r.key,)).fetchone() is None:
-                    self._insert("results", r.key, r.model, r.learner, r.replication, code, float(r.seconds), r.payload)
+                    by = r.code if code is None else code
+                    self._insert("results", r.key, r.model, r.learner, r.replication, by, float(r.seconds), r.payload)
                     new += 1
                 for table in ("checkpoints", "failures"):
                     self._database.execute(f"DELETE FROM {table} WHERE key = ?", (r.key,))

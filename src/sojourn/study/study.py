@@ -22,14 +22,16 @@ from sojourn.study.summary import Summary, summarize
 from sojourn.study.task import Replication
 
 if TYPE_CHECKING:
+    from sojourn.learn.learner import Learner
     from sojourn.model.ctmdp import CTMDP
 
 
 class Study:
     """A replicated experiment: every learner on every model, `replications` times, results kept in one file.
 
-    Models are zoo names, CTMDPs, or the tables of a study file; learners are names or tables such as
-    {"name": "ct-ucrl", "delta": 0.01}.  `store` is the file of results (default: the study's name with `.sqlite`).
+    Models are zoo names (`admission:servers=3`), CTMDPs, or the tables of a study file.  Learners are names, "module:Class",
+    classes, objects (made anew with the same parameters for every replication), or tables such as {"name": "ct-ucrl",
+    "delta": 0.01}.  `store` is the file of results (default: the study's name with `.sqlite`).
 
     >>> study = Study("tiny", models=["two-state"], learners=["ct-ucrl"], epochs=100, replications=2, store=tmp / "tiny.sqlite")
     >>> study.run(workers=1).summary().rows[0].replications
@@ -41,7 +43,7 @@ class Study:
         name: str,
         *,
         models: Sequence[str | dict[str, Any] | CTMDP],
-        learners: Sequence[str | dict[str, Any]],
+        learners: Sequence[str | type | Learner | dict[str, Any]],
         epochs: int | None = None,
         time: float | None = None,
         replications: int = 20,

@@ -1,13 +1,17 @@
-"""The catalogue of the zoo: one line per family, one file behind each."""
+"""The catalogue of the zoo: one line per family, one file behind each; and the families of other packages."""
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 from sojourn.errors import ParameterError, unknown_name
 from sojourn.model.ctmdp import CTMDP
+from sojourn.outside import brought
 from sojourn.zoo.family import Family
+from sojourn.zoo.plain_functions import family_from
+from sojourn.zoo.syntax import parse_parameters
 
 FILES = {  # name: module below sojourn.zoo, which holds FAMILY
     "two-state": "two_state",
@@ -34,28 +38,44 @@ FILES = {  # name: module below sojourn.zoo, which holds FAMILY
 }
 
 
+@cache
+def _brought() -> dict[str, Family]:
+    """Return the families that other packages bring (entry points in the group `sojourn.models`)."""
+    return brought("sojourn.models", FILES, family_from)
+
+
 def families() -> list[str]:
-    """Return the names of all families.
+    """Return the names of all families, those of other packages last.
 
     >>> "customer-selection" in families()
     True
     """
-    return list(FILES)
+    return [*FILES, *_brought()]
 
 
 def family(name: str) -> Family:
     """Return a family by name; underscores count as hyphens."""
     key = name.replace("_", "-") if isinstance(name, str) else name
-    if key not in FILES:
-        raise ParameterError(unknown_name("zoo model", name, FILES))
-    found: Family = import_module(f"sojourn.zoo.{FILES[key]}").FAMILY
-    return found
+    if key in FILES:
+        found: Family = import_module(f"sojourn.zoo.{FILES[key]}").FAMILY
+        return found
+    if key in _brought():
+        return _brought()[key]
+    raise ParameterError(unknown_name("zoo model", name, families()))
 
 
 def make(name: str, **parameters: Any) -> CTMDP:
-    """Build the zoo model `name` with the given parameters, the rest at their defaults.
+    """Build the zoo model `name` with the given parameters, the rest at their defaults; `name:key=value` gives some in words.
 
     >>> make("admission", servers=2, capacity=5)
     <CTMDP 'admission:servers=2,capacity=5': 6 states, 2 actions, 11 pairs, 19 transitions, rates [0.05, 2.95]>
+    >>> make("admission:servers=2,capacity=5").equals(make("admission:servers=2", capacity=5))
+    True
     """
-    return family(name).make(**parameters)
+    bare, colon, words = name.partition(":") if isinstance(name, str) else (name, "", "")
+    found, said = family(bare), parse_parameters(words) if colon else {}
+    for key in said:
+        found.parameter(key)
+        if key in parameters:
+            raise ParameterError(f"parameter {key!r} is given twice, in {name!r} and as {key}={parameters[key]!r}; give it once.")
+    return found.make(**said, **parameters)

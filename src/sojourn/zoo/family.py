@@ -161,7 +161,7 @@ class Family:
             values[key] = self.parameter(key).check(value)
         model = self.build(**values)
         changed = [f"{key}={_short(values[key])}" for key in values if key in given and values[key] != self.parameter(key).default]
-        return model.replace(name=self.name + (":" + ",".join(changed) if changed else ""))
+        return model.renamed(self.name + (":" + ",".join(changed) if changed else ""))
 
     def as_dict(self) -> dict[str, Any]:
         """Return what `sojourn zoo --json` shows of the family."""

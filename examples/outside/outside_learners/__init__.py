@@ -1,0 +1,1 @@
+"""Learners and a model of a third party."""
