@@ -7,15 +7,19 @@ still rises at each such step, and the method ends.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.solving.chain import reward_size, visit_reward
+from sojourn.solving.chain import Chain, differences, reward_size, visit_reward
+from sojourn.solving.elimination import OutOfRange
 from sojourn.solving.optimality import EPSILON, better_pairs, improved
 from sojourn.solving.structure import one_class
 from sojourn.solving.value import PolicyValue, value_of
 
-PATIENCE = 15  # improvements without a gain, behind a barrier that is beyond floats, before it is left at that
+PATIENCE = 25  # improvements in a row that gain nothing, by rounding or where one practically never is, before it is left at that
 
 
 def improve_until_optimal(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, PolicyValue, int]:
@@ -29,12 +33,22 @@ def improve_until_optimal(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, 
         if answer is not None and (key in seen or same > PATIENCE):  # nothing improves, or only what is practically never visited
             return answer
         seen.add(key)
-        value = value_of(chain, recurrent, often)
-        stuck = answer is not None and value.beyond is not None and abs(value.gain - answer[1].gain) <= value.gain_error
-        same = same + 1 if stuck else 0
+        value = polished(chain, value_of(chain, recurrent, often))
+        same = same + 1 if answer is not None and abs(value.gain - answer[1].gain) <= 8 * EPSILON * abs(value.gain) else 0
         often = int(np.argmax(value.law))
         answer = pairs, value, len(seen)
         pairs = improved(model, pairs, value.gain, value.bias) if value.beyond is None else improved_beyond(model, pairs, value)
+
+
+def polished(chain: Chain, value: PolicyValue) -> PolicyValue:
+    """Return the value with the rounding errors of its bias taken out, so that only true improvements are seen as such."""
+    if value.beyond is not None:
+        return value
+    with suppress(OutOfRange), np.errstate(over="ignore", invalid="ignore"):
+        rest = chain.reward - value.gain * chain.holding + differences(chain.matrix, value.bias)
+        _, (change, _) = value.correction(rest, chain.holding)
+        return replace(value, bias=value.bias + change, bias_error=value.bias_error + np.abs(change))
+    return value
 
 
 def improved_beyond(model: CTMDP, pairs: np.ndarray, value: PolicyValue) -> np.ndarray:
