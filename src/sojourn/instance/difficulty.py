@@ -139,7 +139,7 @@ class Difficulty(RegretBounds):
         low, high = lower_bound_constant_bounds(self.optimum, self.rate_bounds, self.rewards == "bernoulli")
         return min(low, value), max(high, value)
 
-    def alternative(self, state: int | str, action: int | str) -> CTMDP:
+    def alternative(self, state: Any, action: Any) -> CTMDP:
         """Return the nearest model in which `action` ties with the best in `state`: its row and rate there are changed."""
         pair = self.model.pair(state, action)
         if self.optimum.optimal[pair]:

@@ -93,8 +93,8 @@ def _gap_map(axis: Any, found: Difficulty) -> None:
             label="optimal",
         )
         axis.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1, fontsize=7)
-    _labels(axis.yaxis, m.states)
-    _labels(axis.xaxis, m.actions)
+    _labels(axis.yaxis, m.states.labels)
+    _labels(axis.xaxis, m.actions.labels)
     axis.set_xlabel(
         "action" if not small else "action   (bold: optimal; framed: critical, a learner must try it again and again)",
         fontsize=8,
@@ -171,7 +171,7 @@ def _bars(fig: Any, place: Any, found: Difficulty, epochs: float) -> None:
     share = best.gap[pairs] / k[pairs]
     order = pairs[np.lexsort((best.gap[pairs], -share))][:PAIRS][::-1]
     visits = np.where(np.isfinite(k[order]), np.log(epochs) / k[order], 0.0)
-    names = [f"{m.states[m.pair_state[i]]}: {m.actions[m.pair_action[i]]}" for i in order]
+    names = [f"{m.states.label(m.pair_state[i])}: {m.actions.label(m.pair_action[i])}" for i in order]
     names = [name if len(name) <= 30 else name[:28] + "…" for name in names]
     panels = (
         ("gap $\\varphi^*$ (reward)", best.gap[order], COLORS[1]),
