@@ -135,9 +135,9 @@ class _Rows:
         """Check choice number i and append it."""
         where = f"choices[{i}]"
         _keys(where, _typed(where, choice, dict), CHOICE, ("state", "action", "rate", "next"))
-        s = _known(f"{where}.state", "state", decoded(choice["state"]), self.states)
-        name = _name(f"{where}.action", decoded(choice["action"]))
-        a = (_known(f"{where}.action", "action", name, self.actions) if self.fixed
+        s = _known(f"{where}.state", "state", choice["state"], self.states)
+        name = _name(f"{where}.action", choice["action"])
+        a = (_known(f"{where}.action", "action", choice["action"], self.actions) if self.fixed
              else self.actions.setdefault(name, len(self.actions)))
         if self.seen.setdefault((s, a), i) != i:
             raise ModelError(f"{where} repeats the choice ({choice['state']!r}, {name!r}) of choices[{self.seen[s, a]}]; "
@@ -184,20 +184,22 @@ def _typed(where: str, value: Any, kind: type) -> Any:
 
 
 def _name(where: str, value: Any) -> Any:
-    """Return a name that a dictionary can hold."""
-    if value is None or isinstance(value, dict) or (isinstance(value, tuple) and not _flat(value)):
+    """Return the name that an entry holds: a string, a number, or a list of these, which is a tuple."""
+    name = decoded(value)
+    try:
+        hash(name)
+    except TypeError:
+        name = None
+    if name is None:
         raise ModelError(f"{where} is {shown(value)}; a name is a string, a number, or a list of these.")
-    return value
+    return name
 
 
-def _flat(value: tuple[Any, ...]) -> bool:
-    return all(_flat(part) if isinstance(part, tuple) else not isinstance(part, dict) for part in value)
-
-
-def _known(where: str, kind: str, name: Any, index: dict[Any, Any]) -> Any:
-    found = index.get(_name(where, name))
+def _known(where: str, kind: str, value: Any, index: dict[Any, Any]) -> Any:
+    name = _name(where, value)
+    found = index.get(name)
     if found is None or (isinstance(name, bool) and not any(name is known for known in index)):
-        raise ModelError(f"{where} is {shown(name)}: {unknown_name(kind, str(name), map(str, index))}")
+        raise ModelError(f"{where} is {shown(value)}: {unknown_name(kind, str(name), map(str, index))}")
     return found
 
 

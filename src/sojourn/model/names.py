@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from math import isnan
-from typing import Any, overload
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class Names(Sequence[Any]):
         return len(self.values)
 
     @overload
-    def __getitem__(self, at: int) -> Any: ...
+    def __getitem__(self, at: SupportsIndex) -> Any: ...
     @overload
     def __getitem__(self, at: slice) -> tuple[Any, ...]: ...
     def __getitem__(self, at: Any) -> Any:
@@ -82,7 +82,7 @@ class Names(Sequence[Any]):
 
     # ---- shown to people -----------------------------------------------------------------------------------------
 
-    def label(self, position: int) -> str:
+    def label(self, position: SupportsIndex) -> str:
         """Return the text that the name at `position` is shown by."""
         return self.labelled[position] if self.labelled is not None else str(self.values[position])
 
@@ -114,8 +114,9 @@ class Names(Sequence[Any]):
     @cached_property
     def _label_themselves(self) -> bool:
         """Whether `str` gives all of them different texts for sure: whole numbers, and tuples of plain values."""
-        kinds = set(map(type, self.values))
-        return kinds <= {int} or (kinds == {tuple} and all(type(part) in (int, str) for value in self.values for part in value))
+        values: Sequence[Any] = self.values
+        kinds = set(map(type, values))
+        return kinds <= {int} or (kinds == {tuple} and all(type(part) in (int, str) for value in values for part in value))
 
     @cached_property
     def _index(self) -> dict[Any, int]:
@@ -179,7 +180,7 @@ class Labels(Sequence[str]):
         return len(self.names)
 
     @overload
-    def __getitem__(self, at: int) -> str: ...
+    def __getitem__(self, at: SupportsIndex) -> str: ...
     @overload
     def __getitem__(self, at: slice) -> tuple[str, ...]: ...
     def __getitem__(self, at: Any) -> Any:
@@ -319,5 +320,5 @@ def _refuse_alike(kind: str, values: tuple[Any, ...], labels: tuple[str, ...]) -
     for i, label in enumerate(labels):
         other = seen.setdefault(label, i)
         if other != i:
-            raise ModelError(f"the {kind}s {shown(values[other])} and {shown(values[i])} both read {label!r}, which stands twice; "
-                             "people and files could not tell them apart. Rename one, or give labels (`label=repr` in explore).")
+            raise ModelError(f"{kind} label {label!r} stands twice: {shown(values[other])} and {shown(values[i])} both read so; "
+                             "nobody could tell them apart. Rename one (or in explore give `label=repr`).")

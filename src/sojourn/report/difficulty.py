@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,9 +125,9 @@ def _mark_cells(axis: Any, found: Difficulty, gaps: np.ndarray) -> None:
             axis.add_patch(Rectangle((a - 0.46, s - 0.46), 0.92, 0.92, fill=False, edgecolor=COLORS[0], linewidth=1.6))
 
 
-def _labels(axis: Any, names: tuple[str, ...]) -> None:
+def _labels(axis: Any, names: Sequence[str]) -> None:
     few = np.arange(len(names)) if len(names) <= 24 else np.unique(np.linspace(0, len(names) - 1, 12).astype(int))
-    short = [name if len(name) <= 16 else name[:14] + "…" for name in (names[i] for i in few)]
+    short = [name if len(name) <= 16 else name[:14] + "…" for name in (names[i] for i in few.tolist())]
     long = axis.axis_name == "x" and max(len(x) for x in short) * len(short) > 60
     axis.set_ticks(few, short, **({"rotation": 30, "ha": "right"} if long else {}))
 

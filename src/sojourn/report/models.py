@@ -36,8 +36,8 @@ def plot_model(model: CTMDP, kind: str = "auto", solution: Any = None, policy: A
         check_picture_name(path)
     chosen = kind_of(model) if kind == "auto" else kind
     if chosen == "grid" and not is_grid(model.states.labels):
-        raise ParameterError(f"state labels like {model.states.label(0)!r} are no points of a plane; `grid` needs some like '(3, 5)'. "
-                             "Use kind='curves' or kind='graph'.")
+        raise ParameterError(f"state labels like {model.states.label(0)!r} are no points of a plane; `grid` needs some like "
+                             "'(3, 5)'. Use kind='curves' or kind='graph'.")
     if chosen == "graph" and model.n_states > MAX_GRAPH:
         raise ParameterError(f"the model has {model.n_states} states; a graph is readable up to {MAX_GRAPH}. Use kind='curves'.")
     require_solution_of(model, solution)

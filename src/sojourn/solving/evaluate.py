@@ -110,8 +110,8 @@ def policy_weights(model: CTMDP, table: Any) -> np.ndarray:
     bad = ~((table >= 0) & (table <= 1 + 1e-9)) | (~model.admissible & (table != 0))
     if bad.any():
         s, a = (int(i) for i in np.argwhere(bad)[0])
-        raise ModelError(f"policy[{model.states.label(s)}, {model.actions.label(a)}] is {table[s, a]:g}; a probability lies in [0, 1] "
-                         "and is 0 where the action is not admissible. Correct the entry.")
+        raise ModelError(f"policy[{model.states.label(s)}, {model.actions.label(a)}] is {table[s, a]:g}; a probability lies in "
+                         "[0, 1] and is 0 where the action is not admissible. Correct the entry.")
     total = table.sum(axis=1)
     off = np.flatnonzero(np.abs(total - 1) > 1e-9)
     if off.size:
