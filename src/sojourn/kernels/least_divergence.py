@@ -185,3 +185,26 @@ def least_divergences(
                 rate_max,
                 alt_row[a:b],
             )
+
+
+def best_outside_reference(row_start, next_state, order):
+    """Return per pair the first state in `order` that is no successor of it, or -1."""
+    rows = [set(next_state[a:b].tolist()) for a, b in zip(row_start[:-1], row_start[1:])]
+    return np.array([next((y for y in order.tolist() if y not in row), -1) for row in rows])
+
+
+@kernel
+def best_outside(row_start, next_state, order):
+    """Return per pair the first state in `order` that is no successor of it, or -1 where all states are."""
+    out = np.full(len(row_start) - 1, -1)
+    for i in range(len(out)):
+        for y in order:
+            inside = False
+            for k in range(row_start[i], row_start[i + 1]):
+                if next_state[k] == y:
+                    inside = True
+                    break
+            if not inside:
+                out[i] = y
+                break
+    return out
