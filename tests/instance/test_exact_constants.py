@@ -13,9 +13,9 @@ import pytest
 import sojourn
 from sojourn.instance.difficulty import difficulty
 from sojourn.instance.divergence_bounds import least_divergence_bounds
-from sojourn.instance.rows import known_rows
 from sojourn.instance.gaps import optimum
 from sojourn.instance.proof import proved_gaps
+from sojourn.instance.rows import known_rows
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.solve import solve
 

@@ -72,7 +72,7 @@ def test_an_alternative_outside_the_support_makes_its_action_optimal_and_nothing
     found = difficulty(model)
     tried = 0
     for pair in np.flatnonzero(found.divergences_unknown.critical):
-        k, rate, q = over_all_states(found, pair)
+        _, rate, q = over_all_states(found, pair)
         s, a = int(model.pair_state[pair]), int(model.pair_action[pair])
         beyond, short = (with_row(model, pair, q, rate, share) for share in (1.001, 0.99))
         if (beyond.probability > 0).all():

@@ -171,12 +171,17 @@ class Difficulty(RegretBounds):
     def payable_bound(self, epochs: float, supports: bool = True) -> float:
         """Return Σ φ* min(log N / K, N μ(s)), reward: what of C(M) log N can be paid in N decisions.
 
-        μ(s) is the share of decisions that good play takes in s: no pair of s can be tried more often than s is visited.  `supports`
-        says whether the learner is told them.  Where it is far below C(M) log N, N is too small for that to mean anything.
+        μ(s) is the share of decisions that good play takes in s: no pair of s can be tried more often than s is visited.
+        `supports` says whether the learner is told them.  Far below C(M) log N it says that N is too small for that to mean anything.
         """
         found = self.divergences if supports else self.divergences_unknown
         most = epochs * self.visit_shares[self.model.pair_state]
         return float(self.optimum.gap @ np.minimum(visits_needed(found, epochs), most))
+
+    def meaningful_epochs(self, supports: bool = True, share: float = 0.5) -> float:
+        """Return the least power of ten N at which at least `share` of C(M) log N can be paid (see `payable_bound`)."""
+        return next((n for n in 10.0 ** np.arange(1, 300)
+                     if self.payable_bound(n, supports) >= share * self.lower_bound(epochs=n, supports=supports)), np.inf)
 
     def alternative(self, state: int | str, action: int | str) -> CTMDP:
         """Return the nearest model in which `action` ties with the best in `state`: its row and rate there are changed."""

@@ -33,7 +33,8 @@ def least_divergence(
 ) -> LeastDivergence:
     """Return K of every pair, in nats per visit, with the minimising alternative.   Paper: eq:K
 
-    `rows` are the successors between which an alternative may move mass, the supports if not told.  With `bernoulli` the mean of each lump sum is unknown too (a 0/1 reward): K gains the term kl(r, r') and the
+    `rows` are the successors between which an alternative may move mass, the supports if not told.
+    With `bernoulli` the mean of each lump sum is unknown too (a 0/1 reward): K gains the term kl(r, r') and the
     alternative a mean r' (Burnetas and Katehakis 1997, section 7).
     """
     model, wanted = best.model, ~best.optimal

@@ -10,6 +10,8 @@ A row may hold zeros inside its support (empirical rows): then the root may not 
 (w = 0) and the missing mass goes to the best successor.
 """
 
+import itertools
+
 import numpy as np
 
 from sojourn.kernels.jit import inner, kernel
@@ -189,7 +191,7 @@ def least_divergences(
 
 def best_outside_reference(row_start, next_state, order):
     """Return per pair the first state in `order` that is no successor of it, or -1."""
-    rows = [set(next_state[a:b].tolist()) for a, b in zip(row_start[:-1], row_start[1:])]
+    rows = [set(next_state[a:b].tolist()) for a, b in itertools.pairwise(row_start)]
     return np.array([next((y for y in order.tolist() if y not in row), -1) for row in rows])
 
 
