@@ -172,7 +172,7 @@ class Difficulty(RegretBounds):
         """Return Σ φ* min(log N / K, N μ(s)), reward: what of C(M) log N can be paid in N decisions.
 
         μ(s) is the share of decisions that good play takes in s: no pair of s can be tried more often than s is visited.
-        `supports` says whether the learner is told them.  Far below C(M) log N it says that N is too small for that to mean anything.
+        `supports` says whether the learner is told them.  Far below C(M) log N it says that N is too small for that bound.
         """
         found = self.divergences if supports else self.divergences_unknown
         most = epochs * self.visit_shares[self.model.pair_state]
