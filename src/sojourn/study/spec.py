@@ -61,12 +61,12 @@ class Spec:
 
     @property
     def _start(self) -> Any:
-        """The first state in a store: 0 stands for the model's first one, also where 0 is the name of another; that is "0" then."""
+        """The first state as a store has it: 0 is the first one of each model; a state 0 that stands elsewhere is {"state": 0}."""
         if self.start is None:
             return 0
         if type(self.start) is int and self.start == 0 and any(m.model.state(0) != 0 for m in self.models):
-            return "0"
-        return list(self.start) if isinstance(self.start, tuple) else self.start
+            return {"state": 0}
+        return _toml_name(self.start)
 
 
 def read_study(path: str | PathLike[str]) -> Spec:
@@ -338,12 +338,16 @@ def _trial(models: Sequence[ModelEntry], learners: Sequence[LearnerEntry], start
 
 
 def _with_text(spec: Spec) -> Spec:
-    shared = {k: v for k, v in spec.horizon.items() if v is not None and (k != "start" or spec.start is not None)}
+    shared = {k: v for k, v in {**spec.horizon, "start": _toml_name(spec.start)}.items() if v is not None}
     head = {"name": spec.name} | shared | {"replications": spec.replications}
     models = [
         m.source if "zoo" in m.source or "file" in m.source else {"file": f"{m.label}.json", "label": m.label} for m in spec.models
     ]
     return replace(spec, text=to_toml({"study": head, "models": models, "learners": [e.source for e in spec.learners]}))
+
+
+def _toml_name(start: Any) -> Any:
+    return list(start) if isinstance(start, tuple) else start
 
 
 def _short(value: Any) -> str:

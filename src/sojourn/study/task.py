@@ -84,6 +84,8 @@ def _word(key: str) -> int:
 def first_state(horizon: dict[str, Any]) -> Any:
     """Return the state to begin in, None for the model's first; see `Spec.horizon`."""
     start = horizon["start"]
+    if isinstance(start, dict):
+        return start["state"]
     return None if type(start) is int and start == 0 else decoded(start)
 
 
