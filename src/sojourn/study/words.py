@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sojourn.learn.saving import settings_in_words
 from sojourn.model.words import html_card
 from sojourn.study.failures import failure_lines
 
@@ -121,13 +122,18 @@ def lacks(summary: Summary) -> list[str]:
     return [*missing, *failure_lines(summary.failures)]
 
 
+def settings_used(summary: Summary) -> list[str]:
+    """Return a line for each learner that chose settings of its own."""
+    return [f"{label}: {settings_in_words(used)}" for label, used in summary.settings.items() if used]
+
+
 def tests_made(summary: Summary) -> str:
     return f"comparisons ({summary.comparisons[0].test}-test, Holm over {len(summary.comparisons)})"
 
 
 def summary_text(summary: Summary) -> str:
     """Return the summary for a terminal."""
-    parts = [headline(summary), *lacks(summary), "", columns(FINAL_HEAD, final_rows(summary))]
+    parts = [headline(summary), *lacks(summary), "", columns(FINAL_HEAD, final_rows(summary)), *settings_used(summary)]
     if summary.comparisons:
         parts += ["", tests_made(summary), columns(COMPARISON_HEAD, comparison_rows(summary))]
     for sentence in without_bound(summary):
@@ -137,7 +143,7 @@ def summary_text(summary: Summary) -> str:
 
 def summary_html(summary: Summary) -> str:
     """Return the summary for a notebook."""
-    notes = "; ".join((*lacks(summary), *without_bound(summary)))
+    notes = "; ".join((*lacks(summary), *settings_used(summary), *without_bound(summary)))
     cards = [html_card(headline(summary), FINAL_HEAD, final_rows(summary), notes)]
     if summary.comparisons:
         cards.append(html_card(tests_made(summary), COMPARISON_HEAD, comparison_rows(summary)))
