@@ -22,7 +22,8 @@ def layout(model: Any) -> np.ndarray:
         return np.array([[0.0, 0.0], [3.4, 0.0]])
     angle = np.pi / 2 - 2 * np.pi * _round_trip(model) / n
     radius = max(1.6, 0.42 * n)
-    return radius * np.column_stack([np.cos(angle), np.sin(angle)])
+    places: np.ndarray = radius * np.column_stack([np.cos(angle), np.sin(angle)])
+    return places
 
 
 def _round_trip(model: Any) -> np.ndarray:
@@ -104,7 +105,8 @@ def _on_arrow(start: np.ndarray, end: np.ndarray, bend: float, share: float) -> 
     """Return the point of a bent arrow after `share` of its course; not its middle, where the arrows of a circle cross."""
     along = end - start
     control = (start + end) / 2 + np.array([along[1], -along[0]]) * bend
-    return (1 - share) ** 2 * start + 2 * share * (1 - share) * control + share**2 * end
+    curve: np.ndarray = (1 - share) ** 2 * start + 2 * share * (1 - share) * control + share**2 * end
+    return curve
 
 
 def _loop(ax: Any, at: np.ndarray, out: np.ndarray, color: str, width: float, mine: float) -> None:

@@ -127,7 +127,7 @@ def _fits(region: np.ndarray, spot: tuple[float, float], words: str) -> bool:
     while right < region.shape[1] - 1 and region[row, right + 1]:
         right += 1
     half = min(spot[1] - left, right - spot[1]) + 0.5
-    return 2 * half / region.shape[1] >= 0.03 * max(map(len, words.split("\n")))
+    return bool(2 * half / region.shape[1] >= 0.03 * max(map(len, words.split("\n"))))
 
 
 def _borders(ax: Any, image: np.ndarray, extent: list[float]) -> None:

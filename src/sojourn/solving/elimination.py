@@ -199,7 +199,8 @@ class SparseElimination(Elimination):
     def _steps(self) -> tuple[float, float]:
         from sojourn.kernels import elimination as kernels
 
-        return kernels.steps(*self._shape, self.place, self.through, self.onward)
+        steps: tuple[float, float] = kernels.steps(*self._shape, self.place, self.through, self.onward)
+        return steps
 
     @property
     def forward_error(self) -> float:  # type: ignore[override]

@@ -115,7 +115,8 @@ def policy_weights(model: CTMDP, table: Any) -> np.ndarray:
     if off.size:
         s = int(off[0])
         raise ModelError(f"policy[{model.states[s]}] sums to {total[s]:.12g}; the probabilities of a state must sum to 1.")
-    return (table / total[:, None])[model.pair_state, model.pair_action]
+    weights: np.ndarray = (table / total[:, None])[model.pair_state, model.pair_action]
+    return weights
 
 
 def _several_classes(model: CTMDP, chain: Chain, classes: list[np.ndarray]) -> str:

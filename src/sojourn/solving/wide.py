@@ -81,7 +81,8 @@ def _split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _joined(m: np.ndarray, e: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", under="ignore"):
-        return np.ldexp(m, np.clip(e, -3000, 3000).astype(np.int32))
+        floats: np.ndarray = np.ldexp(m, np.clip(e, -3000, 3000).astype(np.int32))
+        return floats
 
 
 def _largest(m: np.ndarray, e: np.ndarray) -> np.ndarray:
