@@ -120,7 +120,8 @@ class Counts:
 
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (row_start, next_state, count): the successors seen from each pair, in order of the state."""
-        rows: tuple[np.ndarray, np.ndarray, np.ndarray] = sorted_rows(self.head, self.slot_state, self.slot_next, self.slot_count, int(self.used[0]))
+        rows: tuple[np.ndarray, np.ndarray, np.ndarray]
+        rows = sorted_rows(self.head, self.slot_state, self.slot_next, self.slot_count, int(self.used[0]))
         return rows
 
     def state(self) -> dict[str, Any]:

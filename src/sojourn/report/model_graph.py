@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sojourn.report.model_style import DARK, INK, PALE, SOFT, figure, literal, shortened, text_on, write_title
+
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
 RADIUS = 0.58  # of a state's circle; its neighbours in a line stand 2.6 away
 SMALL = 12  # states up to which a graph is drawn by itself
@@ -43,7 +46,7 @@ def _round_trip(model: Any) -> np.ndarray:
     return place
 
 
-def plot_graph(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None, title: str | None = None) -> Any:
+def plot_graph(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None, title: str | None = None) -> Figure:
     """Return the figure: states shaded by their share of time, the jumps of the optimal policy bold with their intensities."""
     place = layout(model)
     flat = bool(np.ptp(place[:, 1]) == 0)

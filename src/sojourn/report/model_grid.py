@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from sojourn.report.model_style import (
     write_title,
 )
 
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
+
 MAX_SLICES = 4
 LARGE = 40  # states along an axis up to which all of them are shown
 
@@ -32,7 +35,7 @@ def is_grid(labels: Any) -> bool:
     return at.shape[1] == 2 or len(np.unique(at[:, 2])) <= MAX_SLICES
 
 
-def plot_grid(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None, title: str | None = None) -> Any:
+def plot_grid(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None, title: str | None = None) -> Figure:
     """Return the figure: policy, share of time and bias, a column each (a row each where there are several slices)."""
     at = coordinates(model.states)
     assert at is not None

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.errors import AssumptionError, ModelError
+from sojourn.errors import AssumptionError, ModelError, TooLarge
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_array
 from sojourn.solving.chain import Chain, chain_of, mixed_chain, require_scale
-from sojourn.solving.elimination import UNPROVED, TooLarge, is_narrow
+from sojourn.solving.elimination import UNPROVED, is_narrow
 from sojourn.solving.operator import operator_bounds
 from sojourn.solving.value import PolicyValue, value_of
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.errors import TooLarge
 from sojourn.solving.double_double import Pair, add, multiply
-from sojourn.solving.elimination import UNIT, Elimination, TooLarge, Totals, layout
+from sojourn.solving.elimination import UNIT, Elimination, Totals, layout
 
 MOST_WORK = 3e8  # multiplications: they cost some thirty times as much as plain ones
 FINE = 2.0**-98  # the relative error of one operation
