@@ -14,7 +14,7 @@ import sojourn
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "sojourn"
-RULE = "errors < kernels < model < zoo < solving < instance < learn < simulation < study < report < control < service < cli"
+RULE = "errors < kernels < model < zoo < solving < instance < learn < simulation < control < study < report < service < cli"
 LAYERS = RULE.split(" < ")
 # files at the top that stand on the floor named here
 BESIDE = {"gym": "simulation", "client": "service", "outside": "errors", "testing": "simulation", "results": "study"}

@@ -46,6 +46,10 @@ class StoreError(SojournError, RuntimeError):
     """A study's store cannot be used as asked."""
 
 
+class ControlError(SojournError, RuntimeError):
+    """A controller's file cannot be used as asked: owned by another process, damaged, full disk."""
+
+
 class ReplicationError(SojournError, RuntimeError):
     """Replications of a study raised; all others are in the store; `.failures` holds which failed, why, and how to repeat them."""
 

@@ -13,7 +13,7 @@ from sojourn.errors import SojournError, unknown_name
 from sojourn.learn.catalogue import LEARNERS, Entry, entry_from, learner_class, learner_for
 from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
-from sojourn.study.pack import canonical, digest, pack, unpack
+from sojourn.model.pack import canonical, digest, pack, unpack
 
 ARRAYS = ("pair_start", "pair_action", "row_start", "next_state", "probability", "rate", "reward", "running", "transition_reward")
 

@@ -12,11 +12,11 @@ from shutil import copyfile
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from sojourn.control.database import checksum
 from sojourn.errors import StoreError
 from sojourn.study.adopt import adopt
 from sojourn.study.compare import difference
 from sojourn.study.failures import failure_rows, record_failure
-from sojourn.study.schema import checksum
 from sojourn.study.spec import Spec
 from sojourn.study.store import Result, Store, result_key
 

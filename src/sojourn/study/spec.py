@@ -17,9 +17,9 @@ from sojourn.errors import FileError, ParameterError, SojournError, unknown_name
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.files import file_path, load
+from sojourn.model.pack import canonical
 from sojourn.simulation.holding import holding_laws
 from sojourn.study.entries import LearnerEntry, ModelEntry
-from sojourn.study.pack import canonical
 from sojourn.study.said import as_table
 from sojourn.study.toml import to_toml
 
