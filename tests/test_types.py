@@ -104,7 +104,8 @@ def test_every_error_and_warning_of_ours_can_be_imported_from_errors():
 # ---- signatures --------------------------------------------------------------------------------------------------------
 
 OPEN = {"make", "learner",  # their further arguments are those of the family or of the learner asked for
-        "CTMDP.from_arrays", "CTMDP.from_pairs", "CTMDP.from_generators", "CTMDP.from_mdp", "CTMDP.explore", "CTMDP.replace", "CTMDP.plot"}
+        "CTMDP.from_arrays", "CTMDP.from_pairs", "CTMDP.from_generators", "CTMDP.from_mdp",
+        "CTMDP.explore", "CTMDP.replace", "CTMDP.plot"}
 
 
 def public_callables() -> Iterator[tuple[str, inspect.Signature]]:

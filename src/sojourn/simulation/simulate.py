@@ -35,9 +35,10 @@ class Listener(Protocol):
     def __call__(self, walk: Walk) -> None: ...
 
 
-def simulate(model: CTMDP, learner_or_policy: str | type | Planning | Acting | Policy, *, max_epochs: int | float | None = None,
-             max_time: float | None = None, start: int | str = 0, seed: Seed = 0, checkpoints: int | Sequence[float] | np.ndarray = 200,
-             record: bool = False, progress: bool | Listener = False, holding_times: HoldingTimes = None, knowledge: Knowledge | None = None,
+def simulate(model: CTMDP, learner_or_policy: str | type | Planning | Acting | Policy, *,
+             max_epochs: int | float | None = None, max_time: float | None = None,
+             start: int | str = 0, seed: Seed = 0, checkpoints: int | Sequence[float] | np.ndarray = 200, record: bool = False,
+             progress: bool | Listener = False, holding_times: HoldingTimes = None, knowledge: Knowledge | None = None,
              solution: Solution | None = None, parameters: Mapping[str, Any] | None = None) -> Run:
     """Walk `max_epochs` decisions, or until `max_time` (whichever comes first), and return the Run with its regrets.
 
