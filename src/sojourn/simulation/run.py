@@ -52,6 +52,11 @@ class Run:
     interrupted: bool = False
     trajectory: History | None = None
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters that the learner used, defaults included; empty for a learner that does not say."""
+        return dict(getattr(self.learner, "settings", {}))
+
     def bad_steps(self, epsilon: float) -> int:
         """Return L_ε(N): the decisions taken in ε-bad episodes, those with adjusted regret >= ε per decision."""
         return self.episodes.bad_steps(epsilon)
