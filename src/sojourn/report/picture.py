@@ -12,7 +12,7 @@ SCREEN = 80  # pixels per inch on the page
 SHARP = 2  # pixels of the picture for each of them
 
 
-class Picture(Figure):  # type: ignore[misc]
+class Picture(Figure):
     """A matplotlib Figure of nobody's global state: `savefig` and all else as usual, and a notebook shows it as a picture."""
 
     def __init__(self, *args: Any, **options: Any):

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sojourn.learn.abilities import called
 from sojourn.learn.learner import History
+from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.words import html_card
 from sojourn.simulation.episodes import Episodes
 from sojourn.simulation.regret import Point
+
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,7 +48,7 @@ class Run:
     decisions_per_second: float  # over the later half of the decisions
     model: CTMDP
     learner: Any
-    seed: Any
+    seed: Seed
     interrupted: bool = False
     trajectory: History | None = None
 
@@ -62,11 +67,11 @@ class Run:
                    self.completed_regret.tolist(), self.adjusted_regret.tolist(), self.pseudo_regret.tolist())
         return [Point(*row) for row in zip(*columns)]
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the regret against the decisions (needs the extra `plot`)."""
+    def plot(self, path: str | PathLike[str] | None = None, bounds: bool = True) -> Figure:
+        """Draw the regret against the decisions, beside what is proved of it; write it to `path` if given (extra `plot`)."""
         from sojourn.report.runs import plot_run
 
-        return plot_run(self, **options)
+        return plot_run(self, path, bounds)
 
     def __repr__(self) -> str:
         if not len(self.epochs):

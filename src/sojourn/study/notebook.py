@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from html import escape
+from importlib import import_module
 from typing import Any
 
 from sojourn.study.adopt import Cell
@@ -48,12 +49,11 @@ class NotebookDisplay(Gauge):
         self._show(f"{self.decisions:,} decisions in {took:.1f} s" if self.decisions else "nothing was missing")
 
     def _show(self, words: str) -> None:
-        from IPython.display import HTML, display
-
         self._shown = time.monotonic()
-        page = HTML(self.html(words))
+        notebook: Any = import_module("IPython.display")
+        page = notebook.HTML(self.html(words))
         if self._handle is None:
-            self._handle = display(page, display_id=True)
+            self._handle = notebook.display(page, display_id=True)
         else:
             self._handle.update(page)
 
