@@ -80,9 +80,10 @@ def problem_of(rng, supports):
     row_start, count = np.array(start), np.array(counts, dtype=float)
     total = np.add.reduceat(count, row_start[:-1])
     none = np.zeros(0, dtype=np.int64)
-    return JointProblem(
-        pair_start, row_start, np.array(rows), count, total / rng.uniform(1, 3, 2 * n), np.where(total > 0, rng.uniform(1, 9, 2 * n), np.inf),
-        np.array(support_start) if supports else none, np.array(support) if supports else none, rng.random(2 * n), rng.random(2 * n), 0.5, 4.0)
+    time, bound = total / rng.uniform(1, 3, 2 * n), np.where(total > 0, rng.uniform(1, 9, 2 * n), np.inf)
+    known = (np.array(support_start), np.array(support)) if supports else (none, none)
+    pay = rng.random(2 * n), rng.random(2 * n)
+    return JointProblem(pair_start, row_start, np.array(rows), count, time, bound, *known, *pay, 0.5, 4.0)
 
 
 @pytest.mark.parametrize("supports", [True, False])
@@ -99,5 +100,6 @@ def test_the_threshold_is_the_one_written_plainly():
     rng = np.random.default_rng(8)
     for _ in range(40):
         count = rng.integers(1, 500, int(rng.integers(1, 5)))
-        args = float(rng.uniform(0.1, 50)), len(count) + int(rng.integers(0, 3)), float(rng.uniform(0.1, 2)), float(rng.uniform(1e-6, 0.5))
+        time, prior_time, level = (float(rng.uniform(*ends)) for ends in ((0.1, 50), (0.1, 2), (1e-6, 0.5)))
+        args = time, len(count) + int(rng.integers(0, 3)), prior_time, level
         assert joint_threshold(count, *args) == pytest.approx(joint_threshold_reference(count, *args), rel=1e-10)

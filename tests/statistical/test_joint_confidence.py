@@ -72,12 +72,16 @@ def test_a_wrong_model_is_not_plausible_for_long():
 
 
 def test_one_budget_for_row_and_rate_costs_less_than_two():
-    """Pseudo-regret at 10^5 on three-state, supports known, 8 runs: ct-kl-ucrl pays more (means 1.5 and more standard errors apart)."""
+    """Pseudo-regret at 10^5 on three-state, supports known, 8 runs each: at least 15 % less."""
     from sojourn.learn.catalogue import learner
     from sojourn.simulation.simulate import simulate
 
     model = make("three-state")
     solution = solve(model)
-    paid = {name: [simulate(model, learner(name, model.knowledge(supports=True), seed=s), max_epochs=10**5, seed=s, checkpoints=[10**5],
-                            solution=solution).pseudo_regret[-1] for s in range(8)] for name in ("ct-kl-ucrl", "ct-joint-ucrl")}
+
+    def regret(name, seed):
+        subject = learner(name, model.knowledge(supports=True), seed=seed)
+        return simulate(model, subject, max_epochs=10**5, seed=seed, checkpoints=[10**5], solution=solution).pseudo_regret[-1]
+
+    paid = {name: [regret(name, seed) for seed in range(8)] for name in ("ct-kl-ucrl", "ct-joint-ucrl")}
     assert np.mean(paid["ct-joint-ucrl"]) < 0.85 * np.mean(paid["ct-kl-ucrl"]), paid

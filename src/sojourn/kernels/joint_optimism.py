@@ -1,10 +1,11 @@
 """Optimism over joint confidence sets: one set per pair for all its intensities Q_y = rate x probability, and planning over them.
 
-With n_y jumps to y in a time T spent in the pair, D(Q) = Σ n_y log(n_y/(Q_y T)) - n_y + Q_y T is the log-likelihood that Q lacks
-against the best fit; the set is D(Q) <= x with rate_min <= ΣQ <= rate_max.  Its inner maximum, of Σ Q_y b_y with b_y = r + h(y) - h(s), has
-one multiplier: Q_y = (n_y/T) (1 + z_y), z_y = b_y/(w + max b - b_y), where D = Σ n_y (z_y - log(1 + z_y)) falls in w and must be x.  A
-successor that was never seen costs Q_y T; only the best of them can help, and only at w = 0.  Where ΣQ leaves the rate bounds, the
-rate is that bound l, and the row the best one of the KL ball that D leaves at l (kernels/kl_optimism.py).
+With n_y jumps to y in a time T spent in the pair, D(Q) = Σ n_y log(n_y/(Q_y T)) - n_y + Q_y T is the log-likelihood that Q
+lacks against the best fit; the set is D(Q) <= x with rate_min <= ΣQ <= rate_max.  The maximum of Σ Q_y b_y over it, with
+b_y = r + h(y) - h(s), has one multiplier: Q_y = (n_y/T) (1 + z_y), z_y = b_y/(w + max b - b_y), where
+D = Σ n_y (z_y - log(1 + z_y)) falls in w and must be x.  A successor that was never seen costs Q_y T; only the best of them can
+help, and only at w = 0.  Where ΣQ leaves the rate bounds, the rate is that bound l, and the row the best one of the KL ball that D
+leaves at l (kernels/kl_optimism.py).
 """
 
 from math import lgamma, log
@@ -42,8 +43,8 @@ def joint_threshold(count, time, successors, prior_time, level):
 class JointProblem(NamedTuple):
     """The sets as planning needs them: the successors seen from each pair with their counts, and one place more for an unseen one.
 
-    Row i has its seen successors in row_start[i] .. row_start[i + 1] - 2.  `support_start` and `support_state` list the possible ones
-    where they are known; where they are not, support_start has no entries and every state is possible.
+    Row i has its seen successors in row_start[i] .. row_start[i + 1] - 2.  `support_start` and `support_state` list the possible
+    ones where they are known; where they are not, support_start has no entries and every state is possible.
     """
 
     pair_start: np.ndarray
@@ -82,11 +83,9 @@ def joint_flow_reference(count, worth, unseen, time, bound, rate_min, rate_max):
 
     extra = 0.0
     if not (b[:-1] != 0).any():
-        w, z = np.inf, np.zeros(len(n))
-        extra = bound if top > 0 else 0.0
+        z, extra = np.zeros(len(n)), bound if top > 0 else 0.0
     elif spent(floor) <= bound:
-        w, z = floor, tilted(floor)
-        extra = bound - spent(floor)
+        z, extra = tilted(floor), bound - spent(floor)
     else:
         low, high = floor, floor + 1.0
         while spent(high) > bound:
@@ -94,7 +93,7 @@ def joint_flow_reference(count, worth, unseen, time, bound, rate_min, rate_max):
         for _ in range(STEPS):
             middle = (low + high) / 2
             low, high = (middle, high) if spent(middle) > bound else (low, middle)
-        w, z = high, tilted(high)
+        z = tilted(high)
     flow = np.append(n * (1 + z), extra) / time
     if rate_min <= flow.sum() <= rate_max:
         return float(flow @ np.where(flow > 0, b, 0.0)), float(flow.sum()), flow / flow.sum()
@@ -195,7 +194,7 @@ def joint_flow(count, worth, unseen, time, bound, rate_min, rate_max, row):
 
 
 @inner
-def best_unseen(i, u, order, here, seen, problem):
+def best_unseen(i, u, order, seen, problem):
     """Return the possible successor of pair i of greatest u that was not seen, or -1; `seen` is all False, and is left so."""
     begin, end = problem.row_start[i], problem.row_start[i + 1] - 1
     for k in range(begin, end):
@@ -247,7 +246,7 @@ def joint_bellman(u, problem):
     for s in range(n_states):
         for i in range(problem.pair_start[s], problem.pair_start[s + 1]):
             begin, end = problem.row_start[i], problem.row_start[i + 1] - 1
-            other = best_unseen(i, u, order, s, seen, problem)
+            other = best_unseen(i, u, order, seen, problem)
             next_state[end] = other if other >= 0 else s
             unseen = problem.reward[i] + u[other] - u[s] if other >= 0 else -np.inf
             for k in range(begin, end):

@@ -2,8 +2,8 @@
 
 Sources: Gao and Zhou (alg: CTUCRL: episodes, optimism); Robbins 1970 (mixtures of likelihoods, Ville's inequality).
 
-The sets (learn/joint_set.py) hold at all times with probability 1 - delta; then the planned gain is at least the true one.  A regret
-bound of its own is not proved here.
+The sets (learn/joint_set.py) hold at all times with probability 1 - delta; then the planned gain is at least the true one.  A
+regret bound of its own is not proved here.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class CTJointUCRL(Learner):
 
     def plan(self) -> Plan:
         """Return the optimistic policy, good until some pair's visits double."""
-        best = extended_iteration(self.known_now().iteration(), self.knowledge, self.scale / self.counts.epoch, self.values, MAX_STEPS)
+        tolerance = self.scale / self.counts.epoch
+        best = extended_iteration(self.known_now().iteration(), self.knowledge, tolerance, self.values, MAX_STEPS)
         self.values = best.values - best.values.min()
         low, high = best.gain_bounds
         info = {"optimistic_gain": high, "optimistic_gain_low": low, "sweeps": best.sweeps}

@@ -1,8 +1,8 @@
 """Uncertainty as one set per pair for its row and its rate together, in intensities Q_y = rate x probability.
 
-The jumps out of a pair are Poisson processes of intensities Q_y run for the time T spent in it.  With n_y jumps to y, and a mixture of
-the likelihoods over independent Gamma laws, Ville's inequality gives a set that holds the true intensities *at all times* with
-probability 1 - delta/P, so all P of them together with probability 1 - delta, whatever the policy:
+The jumps out of a pair are Poisson processes of intensities Q_y run for the time T spent in it.  With n_y jumps to y, and a
+mixture of the likelihoods over independent Gamma laws, Ville's inequality gives a set that holds the true intensities *at all
+times* with probability 1 - delta/P, so all P of them together with probability 1 - delta, whatever the policy:
 
     Σ_y [n_y log(n_y/(Q_y T)) - n_y + Q_y T] <= x(n, T)        (kernels/joint_optimism.py: joint_threshold)
 
@@ -64,7 +64,8 @@ def joint_set(counts: Counts, knowledge: Knowledge, level: float) -> JointSet:
         bound[i] = joint_threshold(count[row_start[i]:row_start[i + 1]], counts.holding_sum[i], successors[i], prior_time, level)
     at = row_start[1:]
     return JointSet(JointProblem(
-        np.array(knowledge.pair_start), row_start + np.arange(pairs + 1), np.insert(next_state, at, 0), np.insert(count, at, 0) * 1.0,
+        np.array(knowledge.pair_start), row_start + np.arange(pairs + 1), np.insert(next_state, at, 0),
+        np.insert(count, at, 0).astype(np.float64),
         counts.holding_sum.copy(), bound, support_start, np.array(knowledge.support_state) if known else NONE,
         np.array(knowledge.reward), np.array(knowledge.running), float(knowledge.rate_min), float(knowledge.rate_max)))
 
