@@ -50,7 +50,7 @@ class JointProblem(NamedTuple):
     pair_start: np.ndarray
     row_start: np.ndarray
     next_state: np.ndarray
-    count: np.ndarray
+    jumps: np.ndarray
     time: np.ndarray
     bound: np.ndarray
     support_start: np.ndarray
@@ -230,7 +230,7 @@ def joint_bellman_reference(u, problem):
             unseen = -np.inf if not others else p.reward[i] + u[others[0]] - u[s]
             next_state[end - 1] = others[0] if others else s
             gain, rate[i], rows[begin:end] = joint_flow_reference(
-                p.count[begin:end - 1], p.reward[i] + u[seen] - u[s], unseen, p.time[i], p.bound[i], p.rate_min, p.rate_max)
+                p.jumps[begin:end - 1], p.reward[i] + u[seen] - u[s], unseen, p.time[i], p.bound[i], p.rate_min, p.rate_max)
             worth = u[s] + (gain + p.running[i]) / p.rate_max
             if worth > u_next[s]:
                 u_next[s], pair[s] = worth, i
@@ -251,7 +251,7 @@ def joint_bellman(u, problem):
             unseen = problem.reward[i] + u[other] - u[s] if other >= 0 else -np.inf
             for k in range(begin, end):
                 worth[k] = problem.reward[i] + u[next_state[k]] - u[s]
-            gain, rate[i] = joint_flow(problem.count[begin:end], worth[begin:end], unseen, problem.time[i], problem.bound[i],
+            gain, rate[i] = joint_flow(problem.jumps[begin:end], worth[begin:end], unseen, problem.time[i], problem.bound[i],
                                        problem.rate_min, problem.rate_max, rows[begin:end + 1])
             value = u[s] + (gain + problem.running[i]) / problem.rate_max
             if value > u_next[s]:

@@ -40,7 +40,7 @@ class JointSet:
         pair = np.repeat(np.arange(len(p.time)), np.diff(p.row_start))
         seen = np.ones(len(pair), dtype=bool)
         seen[p.row_start[1:] - 1] = False  # the place for an unseen successor
-        n, at = p.count[seen], pair[seen]
+        n, at = p.jumps[seen], pair[seen]
         with np.errstate(divide="ignore"):
             part = n * np.log(n / (p.time[at] * np.asarray(transition)[at, p.next_state[seen]] * rate[at])) - n
         found: np.ndarray = np.bincount(at, part, minlength=len(p.time)) + rate * p.time - p.bound
