@@ -66,26 +66,29 @@ def require_scale(model: CTMDP) -> None:
 
 def visit_reward(model: CTMDP) -> np.ndarray:
     """Return the mean reward of one visit to each pair, running reward included: r + c/λ."""
-    return model.expected_reward + model.running / model.rate
+    reward: np.ndarray = model.expected_reward + model.running / model.rate
+    return reward
 
 
 def reward_size(model: CTMDP) -> np.ndarray:
     """Return the mean of the absolute lump sums and transition rewards of each pair."""
-    if model.transition_reward is None:
-        return np.abs(model.reward)
-    return np.abs(model.reward) + np.add.reduceat(model.probability * np.abs(model.transition_reward), model.row_start[:-1])
+    size: np.ndarray = np.abs(model.reward)
+    if model.transition_reward is not None:
+        size = size + np.add.reduceat(model.probability * np.abs(model.transition_reward), model.row_start[:-1])
+    return size
 
 
 def _visit_error(model: CTMDP) -> np.ndarray:
     """Return a bound on the rounding errors of `visit_reward`, underflow included; 0 where nothing is ever paid."""
     terms = 4 if model.transition_reward is None else np.diff(model.row_start) + 4
     lost = np.where(_pays(model), terms * 5e-324, 0.0)
-    return 1.01 * UNIT * terms * (reward_size(model) + np.abs(model.running) / model.rate) + lost
+    error: np.ndarray = 1.01 * UNIT * terms * (reward_size(model) + np.abs(model.running) / model.rate) + lost
+    return error
 
 
 def _pays(model: CTMDP) -> np.ndarray:
     """Return whether a pair has any reward that is not 0."""
-    pays = (model.reward != 0) | (model.running != 0)
+    pays: np.ndarray = (model.reward != 0) | (model.running != 0)
     if model.transition_reward is None:
         return pays
     return pays | np.logical_or.reduceat(model.transition_reward != 0, model.row_start[:-1])

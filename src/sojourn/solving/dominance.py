@@ -1,9 +1,9 @@
 """A policy is optimal if every choice it does not make is worse, judged by its own exact bias; then its gain is the optimal gain.
 
-One Bellman step at a computed bias u needs so many digits of u that the policy's own choices balance to 1e-9 of the gain.  With rates
-over many decades 32 digits may not do.  But against the policy's exact bias h its own choices balance exactly, so only the others are
-to be judged, and these often lose by far more than u is off.  How far u - h can be is the expected total of what remains in the
-equations until the reference is reached, and comes from the same elimination, without a subtraction.
+One Bellman step at a computed bias u needs so many digits of u that the policy's own choices balance to 1e-9 of the gain. With
+rates over many decades 32 digits may not do. But against the policy's exact bias h its own choices balance exactly, so only the
+others are to be judged, and these often lose by far more than u is off. How far u - h can be is the expected total of what
+remains in the equations until the reference is reached, and comes from the same elimination, without a subtraction.
 """
 
 from __future__ import annotations
@@ -54,4 +54,5 @@ def _bias_error(found: Refined, off: float, excess: np.ndarray, error: np.ndarra
         totals = factors.totals(rest[:, None] / scale + FLOOR)
     except OutOfRange:
         return unknown
-    return (1 + 4 * SOUND) * np.ldexp(totals.until[:, 0], totals.until_power) * scale + TINY
+    error: np.ndarray = (1 + 4 * SOUND) * np.ldexp(totals.until[:, 0], totals.until_power) * scale + TINY
+    return error
