@@ -54,5 +54,5 @@ def _bias_error(found: Refined, off: float, excess: np.ndarray, error: np.ndarra
         totals = factors.totals(rest[:, None] / scale + FLOOR)
     except OutOfRange:
         return unknown
-    error: np.ndarray = (1 + 4 * SOUND) * np.ldexp(totals.until[:, 0], totals.until_power) * scale + TINY
-    return error
+    far: np.ndarray = (1 + 4 * SOUND) * np.ldexp(totals.until[:, 0], totals.until_power) * scale + TINY
+    return far
