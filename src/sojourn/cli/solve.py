@@ -4,15 +4,15 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import columns, json_option, model_argument, policy_object, print_json, read_model
+from sojourn.cli.common import columns, json_option, model_argument, policy_object, print_json, read_model, say
 
 ROWS = 24
 
 
 @click.command("solve")
 @model_argument
-@click.option("--method", default="auto", show_default=True, metavar="NAME",
-              help="auto, policy-iteration, value-iteration or linear-programming.")
+@click.option("--method", default="auto", show_default=True, help="How to solve it.",
+              type=click.Choice(["auto", "policy-iteration", "value-iteration", "linear-programming"]))
 @click.option("--tolerance", default=1e-9, show_default=True, type=float,
               help="Width of the certificate, relative to |gain|.")
 @json_option
@@ -24,7 +24,7 @@ def command(model: str, method: str, tolerance: float, as_json: bool) -> None:
     if as_json:
         print_json(as_object(solution))
     else:
-        click.echo("\n".join(in_words(solution)))
+        say("\n".join(in_words(solution)))
 
 
 def as_object(solution: Any) -> dict[str, Any]:

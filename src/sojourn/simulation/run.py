@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sojourn.errors import require
 from sojourn.learn.abilities import called
 from sojourn.learn.learner import History
 from sojourn.learn.streams import Seed
@@ -63,9 +64,25 @@ class Run:
 
     def points(self) -> list[Point]:
         """Return the checkpoints one by one."""
-        columns = (self.epochs.tolist(), self.times.tolist(), self.rewards.tolist(), self.regret.tolist(),
-                   self.completed_regret.tolist(), self.adjusted_regret.tolist(), self.pseudo_regret.tolist())
-        return [Point(*row) for row in zip(*columns)]
+        return [Point(*row) for row in zip(*(column.tolist() for column in self.columns().values()))]
+
+    def frame(self) -> Any:
+        """Return one row per checkpoint as a pandas DataFrame (needs the extra `frame`)."""
+        pandas: Any = require("pandas", "frame")
+        return pandas.DataFrame(self.columns())
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Return the checkpoints as columns, named as in the export of a study."""
+        return {"epoch": self.epochs, "time": self.times, "reward": self.rewards, "regret": self.regret,
+                "completed_regret": self.completed_regret, "adjusted_regret": self.adjusted_regret,
+                "pseudo_regret": self.pseudo_regret}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the run to a file: the checkpoints as `.csv` or `.parquet`, or as `.npz` all of it (visits, gain, bias, trajectory
+        and what its states and actions are called)."""
+        from sojourn.simulation.run_file import write_run
+
+        write_run(self, path)
 
     def plot(self, path: str | PathLike[str] | None = None, bounds: bool = True) -> Figure:
         """Draw the regret against the decisions, beside what is proved of it; write it to `path` if given (extra `plot`)."""
