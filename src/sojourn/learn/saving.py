@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.model.events import EventTable
 from sojourn.model.knowledge import Knowledge
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ def knowledge_hash(knowledge: Knowledge) -> str:
         if value is None:
             continue
         digest.update(part.name.encode())
-        if isinstance(value, tuple):
+        if isinstance(value, EventTable):
+            digest.update(value.digest().encode())
+        elif isinstance(value, tuple):
             digest.update("\0".join(map(str, value)).encode())
         else:
             array = np.ascontiguousarray(value)

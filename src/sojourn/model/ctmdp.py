@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import ModelError, unknown_name
-from sojourn.model.knowledge import Knowledge
+from sojourn.model.events import EventTable, check_events
+from sojourn.model.knowledge import Knowledge, event_knowledge
 from sojourn.model.numbers import index_array, rate_bounds_pair, real_array, shown, spread
 from sojourn.model.validate import ROW_TOLERANCE, label_tuple, validate
 
@@ -48,6 +49,7 @@ class CTMDP:
     rate_bounds: tuple[float, float] | None = None
     name: str = ""
     holding: str = "exponential"
+    events: EventTable | None = None
 
     def __post_init__(self) -> None:
         fixed: dict[str, Any] = {
@@ -62,6 +64,8 @@ class CTMDP:
             object.__setattr__(self, field, value)
         validate(self)
         object.__setattr__(self, "probability", _exact_rows(self.probability, self.row_start))
+        if self.events is not None:
+            check_events(self, self.events)
 
     # ---- sizes and derived arrays -------------------------------------------------------------------------------
 
@@ -187,8 +191,14 @@ class CTMDP:
 
     # ---- other views --------------------------------------------------------------------------------------------
 
-    def knowledge(self, rate_bounds: tuple[float, float] | None = None, supports: bool = False) -> Knowledge:
-        """Return what a learner may know: admissible pairs, mean lump sums, running rewards, rate bounds, supports if told."""
+    def knowledge(self, rate_bounds: tuple[float, float] | None = None, supports: bool = False, events: bool = False) -> Knowledge:
+        """Return what a learner may know: admissible pairs, mean lump sums, running rewards, rate bounds, supports if told.
+
+        With `events` it is told the events, their coefficients and payments (one event per pair and successor where none are
+        declared), and no number that was worked out from a rate: rewards are those that no event pays, rate bounds only the given.
+        """
+        if events:
+            return event_knowledge(self, rate_bounds)
         lo, hi = rate_bounds_pair(rate_bounds) if rate_bounds is not None else self.bounds
         if self.rate.min() < lo or self.rate.max() > hi:
             raise ModelError(
@@ -201,6 +211,10 @@ class CTMDP:
             rate_min=lo, rate_max=hi, states=self.states, actions=self.actions, **known,
         )
 
+    def with_events(self, events: EventTable) -> CTMDP:
+        """Return the model with its events declared by a table (`sojourn.event_table`), which must say what the model says."""
+        return self.replace(events=events)
+
     def uniformized(self, rate: float | None = None) -> CTMDP:
         """Return the equivalent discrete-time MDP at uniform rate `rate` (default: rate_max); its gain is gain/rate."""
         from sojourn.model.uniformize import uniformize
@@ -211,6 +225,8 @@ class CTMDP:
         """Return a copy with some fields changed, validated anew."""
         from dataclasses import replace
 
+        if not {"name", "rate_bounds", "states", "actions"}.issuperset(changes):
+            changes.setdefault("events", None)  # those of before may not fit
         return replace(self, **changes)
 
     def renamed(self, name: str) -> CTMDP:

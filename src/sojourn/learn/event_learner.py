@@ -1,0 +1,68 @@
+"""What every learner of events shares: it counts events instead of jumps, and plans over an event table.
+
+Told no events, it takes one per pair and possible successor (all states where the supports are not told either): then it learns
+what a tabular learner learns, and no rate is shared.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sojourn.learn.event_counts import EventCounts
+from sojourn.learn.event_planner import EventPlanner, Found
+from sojourn.learn.learner import History, Learner, check_supports
+from sojourn.model.events import EventTable, event_table
+from sojourn.model.knowledge import Knowledge
+
+
+class EventLearner(Learner):
+    """Counts events; children plan from `self.events` (counts), `self.table` (what is told) and `self.planner`."""
+
+    folds = False
+    needs_rate_bounds: ClassVar[bool] = False
+    needs_events: ClassVar[bool] = True
+
+    def __init__(self, knowledge: Knowledge, seed: int | np.random.SeedSequence = 0):
+        super().__init__(knowledge, seed)
+        self.table = knowledge.events.told() if knowledge.events is not None else table_of(knowledge)
+        self.events = EventCounts(knowledge, self.table)
+        self.planner = EventPlanner(knowledge, self.table)
+        self.found = Found(0.0, np.zeros(knowledge.n_states), np.array(knowledge.pair_start[:-1], dtype=np.int64))
+
+    def observe(self, history: History) -> None:
+        """Count a chunk of epochs: its events, and its jumps; one that cannot be true is refused and nothing is counted."""
+        check_supports(history, self.knowledge)
+        self.events.observe(history)
+        self.counts.observe(history, self.knowledge)
+
+    @property
+    def reference(self) -> int:
+        """The state in which most time was spent, where biases are 0."""
+        known = self.knowledge
+        return int(np.argmax(np.add.reduceat(self.events.time, known.pair_start[:-1])))
+
+    def remembered(self) -> dict[str, Any]:
+        """Return the counts of events and the policy from which the next one is searched."""
+        found = {"gain": self.found.gain, "bias": self.found.bias.copy(), "pair": self.found.pair.copy()}
+        return {**super().remembered(), "events": self.events.state(), "found": found}
+
+    def recall(self, state: dict[str, Any]) -> None:
+        """Take back what `remembered` returned."""
+        super().recall(state)
+        self.events.restore(state["events"])
+        found = state["found"]
+        self.found = Found(float(found["gain"]), np.array(found["bias"], dtype=float), np.array(found["pair"], dtype=np.int64))
+
+
+def table_of(knowledge: Knowledge) -> EventTable:
+    """Return one event per pair and possible successor, with what the pairs are known to pay."""
+    if knowledge.support_start is not None and knowledge.support_state is not None:
+        pair = np.repeat(np.arange(knowledge.n_pairs), np.diff(knowledge.support_start))
+        after = np.asarray(knowledge.support_state)
+    else:
+        pair = np.repeat(np.arange(knowledge.n_pairs), knowledge.n_states)
+        after = np.tile(np.arange(knowledge.n_states), knowledge.n_pairs)
+    names = [f"jump {i}" for i in range(len(pair))]
+    return event_table(names, pair, after, np.arange(len(pair)), 1.0, reward=knowledge.reward, running=knowledge.running)
