@@ -5,16 +5,19 @@ Seen n times in exposure X, a rate θ has the log-likelihood n log θ - θ X of 
 - Posterior: Gamma(a + n, b + X) with the weak prior a = b·typical = 1/2, so that b is in the unit of time of the data.
 - Intervals valid at all times at once: averaging the likelihood over a Gamma(a, b) prior gives a martingale of mean 1 under θ, so by
   Ville's inequality  a log b + lnΓ(n+a) - lnΓ(a) - (n+a) log(b+X) - n log θ + θ X <= log(1/δ)  at all times, but with probability δ.
+  The prior must be fixed before the data, when the unit of time is known from one sojourn only, and one with b far too large leaves
+  the interval wide for long; so b is averaged too, over nine powers of ten around that unit.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln, lambertw
+from scipy.special import gammaln, lambertw, logsumexp
 
 from sojourn.model.events import EventTable
 
 SHAPE = 0.5  # a; b is SHAPE over a typical rate
+SCALES = 10.0 ** np.arange(-4, 5)  # by which b is multiplied, in the average over priors
 
 
 def posterior(seen: np.ndarray, exposure: np.ndarray, typical: float) -> tuple[np.ndarray, np.ndarray]:
@@ -39,6 +42,14 @@ def estimated(table: EventTable, seen: np.ndarray, exposure: np.ndarray, typical
     return within(shape / time, table)
 
 
+def log_mixture(seen: np.ndarray, exposure: np.ndarray, unit: float) -> np.ndarray:
+    """Return the log of the average of θ^n e^(-θ X) over the Gamma(a, b) priors of θ, b around SHAPE / unit."""
+    a, b = SHAPE, SHAPE / unit * SCALES
+    n, x = np.asarray(seen, dtype=float)[..., None], np.asarray(exposure, dtype=float)[..., None]
+    parts = a * np.log(b) + gammaln(n + a) - gammaln(a) - (n + a) * np.log(b + x)
+    return np.asarray(logsumexp(parts, axis=-1) - np.log(len(b)))
+
+
 def intervals(seen: np.ndarray, exposure: np.ndarray, unit: float, level: float) -> tuple[np.ndarray, np.ndarray]:
     """Return (low, high): the rates that the data leave open, where `level` is log(1/δ) and 1/unit the unit of time.
 
@@ -49,8 +60,7 @@ def intervals(seen: np.ndarray, exposure: np.ndarray, unit: float, level: float)
     ([0.0, 0.701], [inf, 1.372])
     """
     n, x = np.asarray(seen, dtype=float), np.asarray(exposure, dtype=float)
-    a, b = SHAPE, SHAPE / unit
-    room = level - (a * np.log(b) + gammaln(n + a) - gammaln(a) - (n + a) * np.log(b + x))  # θ X - n log θ <= room
+    room = level - log_mixture(n, x, unit)  # θ X - n log θ <= room
     low, high = np.zeros(len(n)), np.full(len(n), np.inf)
     never = (n == 0) & (x > 0)
     high[never] = room[never] / x[never]

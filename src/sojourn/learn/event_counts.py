@@ -43,9 +43,9 @@ class EventCounts:
 
     @property
     def typical(self) -> float:
-        """A typical rate: all events seen over all exposure; `unit` while there is neither."""
-        total = float(self.exposure.sum())
-        return (float(self.count.sum()) + 1.0) / (total + 1.0 / self.unit) if self.unit > 0 else 1.0
+        """A typical rate: all events seen over all exposure; `unit` while none was seen, 1 before anything was."""
+        seen = float(self.count.sum())
+        return seen / float(self.exposure.sum()) if seen else self.unit or 1.0
 
     def observe(self, history: History) -> None:
         """Count a chunk of epochs; nothing is counted if one of them has no row, or several and no label."""
