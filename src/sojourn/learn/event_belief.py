@@ -12,7 +12,7 @@ Seen n times in exposure X, a rate θ has the log-likelihood n log θ - θ X of 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln, lambertw, logsumexp
+from scipy.special import gammaln, lambertw
 
 from sojourn.model.events import EventTable
 
@@ -47,7 +47,8 @@ def log_mixture(seen: np.ndarray, exposure: np.ndarray, unit: float) -> np.ndarr
     a, b = SHAPE, SHAPE / unit * SCALES
     n, x = np.asarray(seen, dtype=float)[..., None], np.asarray(exposure, dtype=float)[..., None]
     parts = a * np.log(b) + gammaln(n + a) - gammaln(a) - (n + a) * np.log(b + x)
-    return np.asarray(logsumexp(parts, axis=-1) - np.log(len(b)))
+    top = parts.max(axis=-1)
+    return np.asarray(top + np.log(np.exp(parts - top[..., None]).mean(axis=-1)))
 
 
 def intervals(seen: np.ndarray, exposure: np.ndarray, unit: float, level: float) -> tuple[np.ndarray, np.ndarray]:
