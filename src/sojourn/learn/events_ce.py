@@ -19,11 +19,12 @@ from sojourn.model.knowledge import Knowledge
 class EventsCE(EventLearner):
     """Follows the best policy at the estimated rates, until the exposure of an event has grown by `growth` times itself."""
 
-    def __init__(self, knowledge: Knowledge, growth: float = 0.05, seed: int | np.random.SeedSequence = 0):
-        super().__init__(knowledge, seed)
+    def __init__(self, knowledge: Knowledge, growth: float = 0.05, guard: bool = False,
+                 seed: int | np.random.SeedSequence = 0):
+        super().__init__(knowledge, guard, seed)
         self.growth = positive("growth", growth)
 
-    def plan(self) -> Plan:
+    def plan_events(self) -> Plan:
         """Return the best policy at the estimates."""
         events = self.events
         seen, exposure, typical = events.seen, events.exposure, events.typical

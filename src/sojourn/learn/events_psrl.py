@@ -22,15 +22,16 @@ class EventsPSRL(EventLearner):
     one of its events.
     """
 
-    memory = ("planned_epoch",)
+    memory = (*EventLearner.memory, "planned_epoch")
 
-    def __init__(self, knowledge: Knowledge, samples: int = 5, growth: float = 0.25, seed: int | np.random.SeedSequence = 0):
-        super().__init__(knowledge, seed)
+    def __init__(self, knowledge: Knowledge, samples: int = 5, growth: float = 0.25, guard: bool = False,
+                 seed: int | np.random.SeedSequence = 0):
+        super().__init__(knowledge, guard, seed)
         self.samples = whole("samples", samples, 1)
         self.growth = positive("growth", growth)
         self.planned_epoch = 1
 
-    def plan(self) -> Plan:
+    def plan_events(self) -> Plan:
         """Return the best policy of the best draw."""
         events, table = self.events, self.table
         seen, exposure, typical = events.seen, events.exposure, events.typical

@@ -29,8 +29,8 @@ class EventsUCRL(EventLearner):
     """
 
     def __init__(self, knowledge: Knowledge, delta: float = 0.1, ratio: float = 1e4, growth: float = 0.1,
-                 seed: int | np.random.SeedSequence = 0):
-        super().__init__(knowledge, seed)
+                 guard: bool = False, seed: int | np.random.SeedSequence = 0):
+        super().__init__(knowledge, guard, seed)
         if not (number(delta) and 0 < delta < 1):
             raise ParameterError(f"delta is {delta!r}; it must be a probability strictly between 0 and 1.")
         self.delta = float(delta)
@@ -47,7 +47,7 @@ class EventsUCRL(EventLearner):
         high = np.minimum(np.minimum(high, unit * self.ratio), table.high)
         return np.minimum(low, table.high), np.maximum(high, low)
 
-    def plan(self) -> Plan:
+    def plan_events(self) -> Plan:
         """Return the optimistic policy."""
         low, high = self.open_rates()
         self.found = self.planner.best(low, high, self.found, self.reference, 1 / np.sqrt(self.counts.epoch))

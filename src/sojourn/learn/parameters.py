@@ -41,6 +41,13 @@ def whole(name: str, value: Any, least: int, note: str = "") -> int:
     return int(value)
 
 
+def yes_or_no(name: str, value: Any) -> bool:
+    """Return `value`, which must be True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{name} is {value!r}; it must be True or False.")
+    return bool(value)
+
+
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """Return `value`, which must be one of some words."""
     if not isinstance(value, str) or value not in allowed:
