@@ -24,7 +24,7 @@ from sojourn.errors import ParameterError, ReportError
 from sojourn.kernels.driver import planner
 from sojourn.kernels.ledger import LEFT, NO_LIMIT, Desk, empty_plan
 from sojourn.learn.counts import NO_SLOTS, Counts, pairs_of
-from sojourn.learn.saving import given_parameters, header, plain_parameters, refuse_others
+from sojourn.learn.saving import given_parameters, header, plain_parameters, refuse_others, settings_of
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
 
@@ -99,6 +99,11 @@ class Learner:
         self.parameters = given_parameters(cls, args, more)
         self.given = plain_parameters(cls, args, more)
         return self
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters in use, defaults included, such as {"delta": 0.01, ...}; one that is None says nothing and is left out."""
+        return settings_of(self)
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)

@@ -170,7 +170,8 @@ def _multichain(forced: Forced, question: str, one: np.ndarray, two: np.ndarray)
 
 
 def _first_actions(model: CTMDP) -> np.ndarray:
-    return model.pair_action[model.pair_start[:-1]]
+    first: np.ndarray = model.pair_action[model.pair_start[:-1]]
+    return first
 
 
 def _set(model: CTMDP, states: np.ndarray) -> str:

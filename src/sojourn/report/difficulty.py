@@ -14,6 +14,7 @@ from sojourn.report.look import COLORS, matplotlib, save, with_look
 
 if TYPE_CHECKING:
     from sojourn.instance.difficulty import Difficulty
+    from sojourn.report.look import Figure
 
 KINDS = ("png", "svg", "pdf")
 PAIRS = 14  # suboptimal pairs shown as bars
@@ -30,7 +31,7 @@ def check_card_name(path: str | PathLike[str]) -> str:
 
 
 @with_look
-def plot_difficulty(found: Difficulty, path: str | PathLike[str] | None = None, epochs: float = 1e6) -> Any:
+def plot_difficulty(found: Difficulty, path: str | PathLike[str] | None = None, epochs: float = 1e6) -> Figure:
     """Return the card as a matplotlib Figure, and write it to `path` (.png, .svg, .pdf) if given."""
     kind = None if path is None else check_card_name(path)
     matplotlib()

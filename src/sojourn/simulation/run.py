@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sojourn.learn.abilities import called
 from sojourn.learn.learner import History
+from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.episodes import Episodes
 from sojourn.simulation.regret import Point
+
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,9 +48,14 @@ class Run:
     decisions_per_second: float  # over the later half of the decisions
     model: CTMDP
     learner: Any
-    seed: Any
+    seed: Seed
     interrupted: bool = False
     trajectory: History | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters that the learner used, defaults included; empty for a learner that does not say."""
+        return dict(getattr(self.learner, "settings", {}))
 
     def bad_steps(self, epsilon: float) -> int:
         """Return L_ε(N): the decisions taken in ε-bad episodes, those with adjusted regret >= ε per decision."""
@@ -57,11 +67,11 @@ class Run:
                    self.completed_regret.tolist(), self.adjusted_regret.tolist(), self.pseudo_regret.tolist())
         return [Point(*row) for row in zip(*columns)]
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the regret against the decisions (needs the extra `plot`)."""
+    def plot(self, path: str | PathLike[str] | None = None, bounds: bool = True) -> Figure:
+        """Draw the regret against the decisions, beside what is proved of it; write it to `path` if given (extra `plot`)."""
         from sojourn.report.runs import plot_run
 
-        return plot_run(self, **options)
+        return plot_run(self, path, bounds)
 
     def __repr__(self) -> str:
         if not len(self.epochs):

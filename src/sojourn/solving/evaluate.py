@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.errors import AssumptionError, ModelError
+from sojourn.errors import AssumptionError, ModelError, TooLarge
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_array
 from sojourn.solving.chain import Chain, chain_of, mixed_chain, require_scale
-from sojourn.solving.elimination import UNPROVED, TooLarge, is_narrow
+from sojourn.solving.elimination import UNPROVED, is_narrow
 from sojourn.solving.operator import operator_bounds
 from sojourn.solving.value import PolicyValue, value_of
 
@@ -115,7 +115,8 @@ def policy_weights(model: CTMDP, table: Any) -> np.ndarray:
     if off.size:
         s = int(off[0])
         raise ModelError(f"policy[{model.states[s]}] sums to {total[s]:.12g}; the probabilities of a state must sum to 1.")
-    return (table / total[:, None])[model.pair_state, model.pair_action]
+    weights: np.ndarray = (table / total[:, None])[model.pair_state, model.pair_action]
+    return weights
 
 
 def _several_classes(model: CTMDP, chain: Chain, classes: list[np.ndarray]) -> str:

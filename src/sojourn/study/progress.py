@@ -149,13 +149,10 @@ class LiveDisplay(Gauge):
         from rich.table import Table
 
         table = Table(box=None, pad_edge=False, expand=False)
-        for head, options in (
-            ("", {"overflow": "ellipsis", "max_width": 44, "no_wrap": True}),
-            ("", {}),
-            ("replications", {"justify": "right"}),
-            ("mean regret", {"justify": "right"}),
-        ):
-            table.add_column(head, **options)  # type: ignore[arg-type]
+        table.add_column("", overflow="ellipsis", max_width=44, no_wrap=True)
+        table.add_column("")
+        table.add_column("replications", justify="right")
+        table.add_column("mean regret", justify="right")
         table.add_row(
             "all",
             ProgressBar(total=1.0, completed=self.share, width=30),

@@ -24,6 +24,7 @@ from sojourn.study.task import Replication
 if TYPE_CHECKING:
     from sojourn.learn.learner import Learner
     from sojourn.model.ctmdp import CTMDP
+    from sojourn.report.look import Figure
 
 
 class Study:
@@ -132,17 +133,17 @@ class Study:
         with Store(self.store_path) as store:
             return summarize(store, regret, band)
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the regret curves (needs the extra `plot`)."""
+    def plot(self, regret: str = "pseudo", band: str = "t", log: bool = False) -> Figure:
+        """Draw the regret curves of every model side by side (needs the extra `plot`)."""
         from sojourn.report.figures import plot_store
 
-        return plot_store(self.store_path, **options)
+        return plot_store(self.store_path, regret, band, log)
 
-    def report(self, path: str | PathLike[str], **options: Any) -> Path:
+    def report(self, path: str | PathLike[str], kind: str | None = None, regret: str = "pseudo", band: str = "t") -> Path:
         """Write the whole study as one page, .html or .md (needs the extra `plot`)."""
         from sojourn.report.study_page import write_report
 
-        return write_report(self.store_path, path, **options)
+        return write_report(self.store_path, path, kind, regret, band)
 
     def __repr__(self) -> str:
         s = self.spec
