@@ -98,6 +98,8 @@ def one_event(events: HiddenEvents, gather: csr_matrix, confusing: np.ndarray, r
     move = events.need[events.where] / np.where(events.worth == 0, np.inf, events.worth)
     ends = events.value[0] + move
     fine = (events.worth != 0) & (ends > max(events.low[0], 0)) & (ends <= events.high[0])
+    if not fine.any():
+        return LeastCost(0.0, 0.0, np.zeros(len(events.pairs)), np.zeros(1), np.zeros(len(events.pairs), dtype=bool), rates)
     nearest = float(kl(np.full(fine.sum(), events.value[0]), ends[fine]).min())
     time = np.zeros(len(events.pairs))
     time[events.where[cheapest]] = 1 / (nearest * events.exposure[cheapest])
