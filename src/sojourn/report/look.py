@@ -55,9 +55,9 @@ def matplotlib() -> Any:
 def new_figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, Any]:
     """Return a figure of our look (inches) and its axes; it belongs to nobody's global state."""
     with matplotlib().rc_context(SETTINGS):
-        from matplotlib.figure import Figure
+        from sojourn.report.picture import Picture
 
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = Picture(figsize=(width, height), layout="constrained")
         return figure, figure.subplots(rows, columns, squeeze=False)
 
 

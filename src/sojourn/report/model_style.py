@@ -28,12 +28,9 @@ FONT = {"family": "sans-serif", "size": 11}
 def figure(width: float, height: float) -> Figure:
     """Return an empty figure of that size in inches, drawn without any window or global state."""
     require("matplotlib", "plot")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from sojourn.report.picture import Picture
 
-    fig = Figure(figsize=(width, height), dpi=150, facecolor=PAPER, layout="constrained")
-    FigureCanvasAgg(fig)
-    return fig
+    return Picture(figsize=(width, height), dpi=150, facecolor=PAPER, layout="constrained")
 
 
 def action_colors(n: int) -> list[str]:

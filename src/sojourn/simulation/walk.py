@@ -264,4 +264,6 @@ class Walk:
 def _policy(model: CTMDP, policy: Any, seed: Seed) -> Fixed:
     if policy is None:
         raise ParameterError("the policy is None; give a policy, or a learner with plan() or act().")
-    return Fixed(model.knowledge(), policy, seed)
+    made = Fixed(model.knowledge(), policy, seed)
+    made.called = "a fixed policy"
+    return made

@@ -21,7 +21,7 @@ SMALL = 3000  # states up to which an elimination is never dear
 QUICK = 400  # sweeps that are tried before the elimination of a larger chain
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """Gain (reward per unit time), bias (reward, 0 in state 0), embedded stationary law, share of time in each state.
 
@@ -37,6 +37,10 @@ class Evaluation:
     gain_bounds: tuple[float, float]
     bias_error: np.ndarray
     law_error: float
+
+    def __repr__(self) -> str:
+        lo, hi = self.gain_bounds
+        return f"<Evaluation: gain {self.gain:.12g} per unit time, proved in [{lo:.15g}, {hi:.15g}]; {len(self.bias)} states>"
 
 
 def evaluate(model: CTMDP, policy: Sequence[int | str] | Mapping[str, str] | np.ndarray) -> Evaluation:

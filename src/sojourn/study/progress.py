@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from sojourn.study.adopt import Cell
 from sojourn.study.task import Outcome
+
+if TYPE_CHECKING:
+    from sojourn.study.notebook import NotebookDisplay
 
 PLAIN_SECONDS = 10.0
 
@@ -183,8 +186,12 @@ class LiveDisplay(Gauge):
             self._live = None
 
 
-def display(stream: IO[str] | None = None) -> PlainLines | LiveDisplay:
-    """Return the display that suits stderr."""
+def display(stream: IO[str] | None = None) -> PlainLines | LiveDisplay | NotebookDisplay:
+    """Return the display that suits the place: a notebook, a terminal, or a file of lines."""
+    from sojourn.study.notebook import NotebookDisplay, in_notebook
+
+    if stream is None and in_notebook():
+        return NotebookDisplay()
     return LiveDisplay() if (stream or sys.stderr).isatty() else PlainLines(stream)
 
 
