@@ -1,9 +1,9 @@
 """Which rates of hidden events would make something else optimal, and how far the nearest are.
 
-While an optimal policy is played, the *hidden* events H (active in no pair of gap 0) are never seen.  Rates θ' that differ in H only are
-*confusing* if they make some pair p better than the optimum: Σ_{k in H} b_k(p) (θ'_k - θ_k) > φ_p λ_p, with b_k(p) the worth of event k in
-p.  Told apart from θ by exposures X, the nearest of them is found pair by pair, along one number ν:
-θ'_k = θ_k / (1 - ν b_k / X_k), within the bounds of the rate.
+While an optimal policy is played, the *hidden* events H (active in no pair of gap 0) are never seen.  Rates θ' that differ in H
+only are *confusing* if they make some pair p better than the optimum: Σ_{k in H} b_k(p) (θ'_k - θ_k) > φ_p λ_p, with b_k(p) the
+worth of event k in p.  Told apart from θ by exposures X, the nearest of them is found pair by pair, along one number ν: θ'_k =
+θ_k / (1 - ν b_k / X_k), within the bounds of the rate.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class HiddenEvents:
     @property
     def value(self) -> np.ndarray:
         assert self.table.value is not None
-        return self.table.value[self.hidden]
+        return np.asarray(self.table.value[self.hidden])
 
     @property
     def low(self) -> np.ndarray:
-        return self.table.low[self.hidden]
+        return np.asarray(self.table.low[self.hidden])
 
     @property
     def high(self) -> np.ndarray:
-        return self.table.high[self.hidden]
+        return np.asarray(self.table.high[self.hidden])
 
 
 def hidden_events(best: Optimum, table: EventTable) -> HiddenEvents:

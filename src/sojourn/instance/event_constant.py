@@ -8,6 +8,7 @@ nearest confusing θ' at some exposures says by what factor to stretch the times
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -18,7 +19,7 @@ from sojourn.instance.event_alternatives import HiddenEvents, kl, nearest_altern
 ROUNDS = 200
 CLOSE = 1e-11  # relative width of the bracket at which it is done
 SPARE = 1e-7  # of the largest exposure, given to events that the program leaves out
-TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +47,15 @@ def least_cost(events: HiddenEvents) -> LeastCost:
     cuts = new_cuts(events, gather, rates, np.flatnonzero(confusing))
     low, high, best = 0.0, np.inf, np.zeros(pairs)
     for _ in range(ROUNDS):
-        answer = linprog(np.ones(pairs), A_ub=-cuts, b_ub=-np.ones(cuts.shape[0]), bounds=(0, None), method="highs", options=TIGHT)
+        rows: Any = -cuts  # scipy takes it sparse, its stubs do not
+        answer = linprog(np.ones(pairs), A_ub=rows, b_ub=-np.ones(cuts.shape[0]), bounds=(0, None), method="highs", options=TIGHT)
         if answer.x is None:  # at this tolerance the program cannot be solved any further
             break
         time = np.maximum(answer.x, 0) / events.need
         exposure = gather @ time
         exposure = np.maximum(exposure, SPARE * exposure.max())
         apart, rates = nearest_alternatives(events, exposure)
-        low = max(low, float(answer.fun))
+        low = max(low, float(answer.fun or 0.0))
         paid, feasible = stretched(events, gather, time)
         if paid < high:
             high, best = paid, feasible

@@ -20,9 +20,9 @@ FREE = ("no price that grows with log N: what must be known is seen while playin
 class EventDifficulty:
     """The least cost, per log N, of telling the rates of hidden events from confusing ones, for a learner that sees labels.
 
-    `constant` (reward) with `bounds`; `hidden`, the events that no optimal choice shows; `confusing`, the pairs (state, action) that
-    other rates of hidden events would make optimal; `exposures` {event: X} and `times` {(state, action): t}, what has to be bought
-    per log N.   Proof: docs/events.md
+    `constant` (reward) with `bounds`; `hidden`, the events that no optimal choice shows; `confusing`, the pairs (state, action)
+    that other rates of hidden events would make optimal; `exposures` {event: X} and `times` {(state, action): t}, what has to be
+    bought per log N.   Proof: docs/events.md
     """
 
     best: Optimum
@@ -87,8 +87,8 @@ class EventDifficulty:
             return f"{FREE}: good play never shows {_listed(self.hidden)}, and no rates of theirs would call for other choices."
         bought = sorted(self.times.items(), key=lambda item: -item[1])[:3]
         tries = ", ".join(f"trying {action!s} in {state!s} for {time:.3g}" for (state, action), time in bought)
-        return (f"good play never shows {_listed(self.hidden)}, and other rates of theirs would call for other choices: any uniformly fast "
-                f"learner pays at least {self.constant:.6g} log N, by {tries} units of time per log N.")
+        return (f"good play never shows {_listed(self.hidden)}, and other rates of theirs would call for other choices: any "
+                f"uniformly fast learner pays at least {self.constant:.6g} log N, by {tries} units of time per log N.")
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -103,4 +103,5 @@ class EventDifficulty:
 
 def _listed(names: tuple[str, ...]) -> str:
     shown = ", ".join(map(repr, names[:5]))
-    return f"the events {shown} and {len(names) - 5} more" if len(names) > 5 else f"the events {shown}" if names[1:] else f"the event {shown}"
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"the event{'s' * (len(names) > 1)} {shown}{more}"

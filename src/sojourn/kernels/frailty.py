@@ -1,8 +1,8 @@
 """The likelihood of counts whose rates are scattered around a common one, averaged over how much and around which.
 
-Cell c of exposure x_c has the rate θ g_c, g_c from Gamma(κ, κ).  Integrated over g_c its count has a Gamma-Poisson law; the integral over
-log θ, with the prior of log θ a mixture of Gamma(a, b) laws of θ, is a sum over nodes around the mode, where the derivative of the
-logarithm, n - Σ (n_c + κ) z/(1 + z) with z = θ x_c/κ, is 0.
+Cell c of exposure x_c has the rate θ g_c, g_c from Gamma(κ, κ).  Integrated over g_c its count has a Gamma-Poisson law; the
+integral over log θ, with the prior of log θ a mixture of Gamma(a, b) laws of θ, is a sum over nodes around the mode, where the
+derivative of the logarithm, n - Σ (n_c + κ) z/(1 + z) with z = θ x_c/κ, is 0.
 """
 
 from math import exp, lgamma, log, log1p, sqrt

@@ -163,6 +163,13 @@ def learner(which: str | type, knowledge: Knowledge, seed: Seed = 0, folder: Pat
     return made
 
 
+def needed_knowledge(model: CTMDP, kind: type, rate_bounds: tuple[float, float] | None = None, supports: bool = False) -> Knowledge:
+    """Return what a learner of this class says it needs: the events of the model, or else bounds and, if so wished, supports."""
+    if getattr(kind, "needs_events", False):
+        return model.knowledge(rate_bounds, events=True)
+    return model.knowledge(rate_bounds, supports)
+
+
 def learner_for(model: CTMDP, which: str | type, *, knowledge: Knowledge | None = None, seed: Seed = 0,
                 parameters: Mapping[str, Any] | None = None, folder: Path | None = None) -> Learner:
     """Return a new learner for `model`, told `knowledge` (by default the model's); one that must be shown the model is."""
@@ -171,7 +178,7 @@ def learner_for(model: CTMDP, which: str | type, *, knowledge: Knowledge | None 
     if "model" in inspect.signature(kind).parameters:
         given.setdefault("model", model)
     if knowledge is None:
-        knowledge = model.knowledge(events=bool(getattr(kind, "needs_events", False)))
+        knowledge = needed_knowledge(model, kind)
     return learner(which, knowledge, seed, folder, **given)
 
 

@@ -3,10 +3,10 @@
 Seen n times in exposure X, a rate θ has the log-likelihood n log θ - θ X of a Poisson count, whatever was decided when.
 
 - Posterior: Gamma(a + n, b + X) with the weak prior a = b·typical = 1/2, so that b is in the unit of time of the data.
-- Intervals valid at all times at once: averaging the likelihood over a Gamma(a, b) prior gives a martingale of mean 1 under θ, so by
-  Ville's inequality  a log b + lnΓ(n+a) - lnΓ(a) - (n+a) log(b+X) - n log θ + θ X <= log(1/δ)  at all times, but with probability δ.
-  The prior must be fixed before the data, when the unit of time is known from one sojourn only, and one with b far too large leaves
-  the interval wide for long; so b is averaged too, over nine powers of ten around that unit.
+- Intervals valid at all times at once: averaging the likelihood over a Gamma(a, b) prior gives a martingale of mean 1 under θ, so
+  by Ville's inequality  a log b + lnΓ(n+a) - lnΓ(a) - (n+a) log(b+X) - n log θ + θ X <= log(1/δ)  at all times, but with
+  probability δ. The prior must be fixed before the data, when the unit of time is known from one sojourn only, and one with b far
+  too large leaves the interval wide for long; so b is averaged too, over nine powers of ten around that unit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def posterior(seen: np.ndarray, exposure: np.ndarray, typical: float) -> tuple[n
 
 def within(theta: np.ndarray, table: EventTable) -> np.ndarray:
     """Return the rates put into the bounds that are told; known ones are what they are known to be."""
-    return np.clip(theta, table.low, table.high)
+    return np.asarray(np.clip(theta, table.low, table.high))
 
 
 def drawn(rng: np.random.Generator, table: EventTable, seen: np.ndarray, exposure: np.ndarray, typical: float) -> np.ndarray:

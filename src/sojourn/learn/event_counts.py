@@ -87,8 +87,8 @@ class EventCounts:
             times = np.asarray(given)[:, column]
             if (times[~here] != 0).any():
                 odd = int(np.flatnonzero(~here & (times != 0))[0])
-                raise ReportError(f"row {odd} reports {self.table.names[event]!r} {times[odd]} times, and {self._called(pairs[odd])} "
-                                  "has no such event that leads nowhere. Nothing was counted.")
+                raise ReportError(f"row {odd} reports {self.table.names[event]!r} {times[odd]} times, and "
+                                  f"{self._called(pairs[odd])} has no such event that leads nowhere. Nothing was counted.")
             found.append((np.maximum(rows, 0), times))
         return found
 

@@ -25,16 +25,16 @@ FIRST_TEST, GROWTH = 100, 1.25  # epochs at the first look at the structure, and
 class EventLearner(Learner):
     """Counts events; children write `plan_events()`, from `self.events` (counts), `self.table` (what is told) and `self.planner`.
 
-    At plans, whenever the epochs have grown by a quarter, the test of structure_test.py looks at the counts: `evidence` is the largest
-    log E so far, `rejected_epoch` when it first passed log 100 (0: never).  With `guard`, the learner goes on from there as the tabular
-    default with what was counted (guard.py).
+    At plans, whenever the epochs have grown by a quarter, the test of structure_test.py looks at the counts: `evidence` is the
+    largest log E so far, `rejected_epoch` when it first passed log 100 (0: never).  With `guard`, the learner goes on from there as
+    the tabular default with what was counted (guard.py).
     """
 
     folds = False
     needs_rate_bounds: ClassVar[bool] = False
     needs_events: ClassVar[bool] = True
 
-    memory = ("evidence", "tested_epoch", "rejected_epoch")
+    memory: ClassVar[tuple[str, ...]] = ("evidence", "tested_epoch", "rejected_epoch")
 
     def __init__(self, knowledge: Knowledge, guard: bool = False, seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, seed)

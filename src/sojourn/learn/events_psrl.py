@@ -1,10 +1,12 @@
 """events-psrl: posterior sampling over the rates of events.
 
-Sources: Thompson 1933; Ouyang, Gagrani, Nayyar, Jain 2017 (episodes one epoch longer than the last); Agrawal and Jia 2017 (the best of
-several draws).  Nothing is proved for it here.
+Sources: Thompson 1933; Ouyang, Gagrani, Nayyar, Jain 2017 (episodes one epoch longer than the last); Agrawal and Jia 2017 (the
+best of several draws).  Nothing is proved for it here.
 """
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,7 +24,7 @@ class EventsPSRL(EventLearner):
     one of its events.
     """
 
-    memory = (*EventLearner.memory, "planned_epoch")
+    memory: ClassVar[tuple[str, ...]] = (*EventLearner.memory, "planned_epoch")
 
     def __init__(self, knowledge: Knowledge, samples: int = 5, growth: float = 0.25, guard: bool = False,
                  seed: int | np.random.SeedSequence = 0):
@@ -57,4 +59,4 @@ def quota_of(learner: EventLearner, theta: np.ndarray, exposure: np.ndarray, gro
     time = growth * exposure[event[open_]] / total[open_]
     least = np.full(learner.table.n_pairs, np.inf)
     np.minimum.at(least, pair[open_], time)
-    return np.clip(least * rate, 1, 2**40).astype(np.int64)
+    return np.asarray(np.clip(least * rate, 1, 2**40), dtype=np.int64)

@@ -1,8 +1,8 @@
 """events-ucrl: optimism over intervals for the rates of events that hold at all times.
 
-At epoch t every rate lies in its interval of event_belief.py at level log(K t / delta), and every pair is given the ends that help it
-most.  As the true rates are among the choices, the planned gain is at least the optimal one; as the pairs may choose differently, it is
-slightly larger than the best common choice.
+At epoch t every rate lies in its interval of event_belief.py at level log(K t / delta), and every pair is given the ends that
+help it most.  As the true rates are among the choices, the planned gain is at least the optimal one; as the pairs may choose
+differently, it is slightly larger than the best common choice.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from sojourn.model.knowledge import Knowledge
 class EventsUCRL(EventLearner):
     """Follows the policy that is best if every event has the rate that helps, among those the data leave open.
 
-    `delta` is the probability with which some interval fails, at all times together, divided by t at epoch t; rates are taken to lie
-    within a factor `ratio` of the rate that the first sojourn suggests, where no bounds are told; a plan ends when the exposure of
-    an event has grown by `growth` times itself.
+    `delta` is the probability with which some interval fails, at all times together, divided by t at epoch t; rates are taken to
+    lie within a factor `ratio` of the rate that the first sojourn suggests, where no bounds are told; a plan ends when the
+    exposure of an event has grown by `growth` times itself.
     """
 
     def __init__(self, knowledge: Knowledge, delta: float = 0.1, ratio: float = 1e4, growth: float = 0.1,

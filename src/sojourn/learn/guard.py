@@ -1,7 +1,7 @@
 """What a learner of events becomes when its structure is rejected: the tabular default, with everything that was counted.
 
-The default must be told what pairs pay and how fast they can be; both contain rates.  They are taken from the counts of each cell, drawn
-towards the common rate as if it had been seen PULL times, and renewed whenever the epochs have doubled.
+The default must be told what pairs pay and how fast they can be; both contain rates.  They are taken from the counts of each
+cell, drawn towards the common rate as if it had been seen PULL times, and renewed whenever the epochs have doubled.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Guard:
         """Become the guard that `state` described."""
         self.inner, self.made_epoch = None, int(state["made_epoch"])
         if self.made_epoch:
-            told = {name: np.array(state[name], dtype=float) for name in ("reward", "running")}
-            bounds = {name: float(state[name]) for name in ("rate_min", "rate_max")}
-            self._take(replace(self.learner.knowledge, **told, **bounds, events=None), self.made_epoch)
+            reward, running = (np.array(state[name], dtype=float) for name in ("reward", "running"))
+            self._take(replace(self.learner.knowledge, reward=reward, running=running, rate_min=float(state["rate_min"]),
+                               rate_max=float(state["rate_max"]), events=None), self.made_epoch)
             assert self.inner is not None
             self.inner.recall(state)

@@ -1,11 +1,11 @@
 """Do the declared events hold?  A test that may be looked at at any time.
 
-The null hypothesis: every event k has one rate, so that its count in cell c (a pair and a successor) is Poisson with mean θ_k X_c, X_c the
-cell's exposure.  At the best θ_k its log-likelihood is L0 = n log(n/X) - n.  Two alternatives, each an average of likelihoods fixed before
-the data, hence a martingale of mean 1 against the true rates, and less against the best ones:
+The null hypothesis: every event k has one rate, so that its count in cell c (a pair and a successor) is Poisson with mean θ_k X_c,
+X_c the cell's exposure.  At the best θ_k its log-likelihood is L0 = n log(n/X) - n.  Two alternatives, each an average of
+likelihoods fixed before the data, hence a martingale of mean 1 against the true rates, and less against the best ones:
 
-- splits: in half of the cells (above a threshold of one coordinate of the state, or under one action) the rate is ρ times that in the
-  others, ρ from 0.4 to 2.5;
+- splits: in half of the cells (above a threshold of one coordinate of the state, or under one action) the rate is ρ times that in
+  the others, ρ from 0.4 to 2.5;
 - frailty: the rates of the cells are scattered around a common one as Gamma(κ), κ from 3 (wide) to 1000.
 
 E is half the mean over events of each, and P(E >= 100 at some time) <= 1 % if the structure is right (Ville's inequality).
@@ -42,7 +42,7 @@ class Evidence:
     @property
     def rejected(self) -> bool:
         """Whether E >= 100, which happens with probability at most 1 % if the structure is right."""
-        return self.log_e >= np.log(REJECT)
+        return bool(self.log_e >= np.log(REJECT))
 
     def __str__(self) -> str:
         if not self.events:
@@ -89,7 +89,7 @@ class StructureTest:
         return Evidence(total, {self.table.names[k]: float(e) for k, e in zip(self.tested, both)})
 
     def _splits(self, count: np.ndarray, exposure: np.ndarray, n: np.ndarray, x: np.ndarray, unit: float) -> np.ndarray:
-        """Return the log of the average likelihood over the splits of each event and the ratios; of one rate where there are none."""
+        """Return the log of the average likelihood over the splits of each event and the ratios; of one rate where none exists."""
         parts, weights = [], []
         for halves in self.halves:
             in_half, time = halves.sums(count), halves.sums(exposure)

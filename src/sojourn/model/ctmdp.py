@@ -205,7 +205,7 @@ class CTMDP:
                 f"rate_bounds is ({lo!r}, {hi!r}) but the model's rates span [{self.rate.min()!s}, {self.rate.max()!s}]; "
                 "every rate must lie within the bounds (assume-rate). Widen them."
             )
-        known = {"support_start": self.row_start, "support_state": self.next_state} if supports else {}
+        known: dict[str, Any] = {"support_start": self.row_start, "support_state": self.next_state} if supports else {}
         return Knowledge(
             pair_start=self.pair_start, pair_action=self.pair_action, reward=self.expected_reward, running=self.running,
             rate_min=lo, rate_max=hi, states=self.states, actions=self.actions, **known,

@@ -31,8 +31,8 @@ class Declared:
         for rate, coefficient in intensity.terms:
             first = self.rates.setdefault(rate.name, rate)
             if first.facts != rate.facts or rate.name == KNOWN:
-                raise ModelError(f"two rates are named {rate.name!r}, with values {first.value:g} and {rate.value:g}; one name is one "
-                                 f"rate, and {KNOWN!r} stands for plain numbers. Rename one.")
+                raise ModelError(f"two rates are named {rate.name!r}, with values {first.value:g} and {rate.value:g}; one name is "
+                                 f"one rate, and {KNOWN!r} stands for plain numbers. Rename one.")
             self._rows.append((pair, next_state, rate.name, coefficient, payment))
 
     def add_silent(self, pair: Any, form: Form, payment: Any = 0.0) -> None:
@@ -40,7 +40,7 @@ class Declared:
         self.add(pair, NOWHERE, form, payment)
 
     def table(self, order: np.ndarray, reward: Any, running: Any) -> EventTable | None:
-        """Return the table when pair `order[i]` becomes pair i; `reward` and `running`, in the old order, are what no event pays."""
+        """Return the table when pair `order[i]` becomes pair i; `reward`, `running` (in the old order) are what no event pays."""
         if not self.rates:
             return None
         columns: list[list[np.ndarray]] = [[], [], [], [], []]

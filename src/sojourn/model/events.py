@@ -8,7 +8,7 @@ event pays stand beside it, so that what is told holds no number that was worked
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -85,7 +85,9 @@ class EventTable:
             raise ModelError(f"the bounds of {self.names[k]!r} are ({self.low[k]}, {self.high[k]}); they must be 0 <= lo <= hi.")
         key = np.lexsort((self.next_state, self.event, self.pair))
         if (np.diff(key) < 0).any():
-            raise ModelError("the rows are not in the order of (pair, event, successor); build the table with `event_table`.")
+            at = int(np.argmax(np.diff(key) < 0))
+            raise ModelError(f"row {key[at]} comes too early: rows must be in the order of (pair, event, successor). Build the table "
+                             "with `event_table`, which puts them in order.")
 
     # ---- sizes ---------------------------------------------------------------------------------------------------
 
@@ -105,7 +107,7 @@ class EventTable:
     @cached_property
     def jumps(self) -> np.ndarray:
         """Which rows lead somewhere, (R,) booleans."""
-        return self.next_state != NOWHERE
+        return np.asarray(self.next_state != NOWHERE)
 
     @cached_property
     def silent(self) -> np.ndarray:
@@ -115,7 +117,7 @@ class EventTable:
     @property
     def known(self) -> np.ndarray:
         """Which rates are told, (K,) booleans."""
-        return self.low == self.high
+        return np.asarray(self.low == self.high)
 
     def number(self, name: str) -> int:
         """Return the number of the event with this name."""
@@ -178,6 +180,16 @@ class EventTable:
             if (a is None) != (b is None) or (a is not None and not np.array_equal(a, b)):
                 return False
         return True
+
+    def as_tree(self) -> dict[str, Any]:
+        """Return the table as names and arrays, from which `from_tree` makes it again."""
+        arrays = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "names"}
+        return {"names": list(self.names), **{name: array for name, array in arrays.items() if array is not None}}
+
+    @classmethod
+    def from_tree(cls, tree: Mapping[str, Any]) -> EventTable:
+        """Return the table that `as_tree` described."""
+        return cls(**{**tree, "names": tuple(tree["names"])})
 
     def digest(self) -> str:
         """Return a hash of everything in the table."""

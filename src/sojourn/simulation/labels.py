@@ -1,8 +1,8 @@
 """Which events happened in a simulated walk: a label for every jump, and the events that were seen and led nowhere.
 
 The jumps are those of the walk, whose random numbers are not touched: given that pair p jumped to y after τ, it was event k with
-probability proportional to θ_k c_k(p, y), and an event that leads nowhere happened a Poisson number of times with mean θ_k c_k(p) τ.
-Two streams of their own, each drawn epoch by epoch, so that labels do not depend on how a walk is cut into pieces.
+probability proportional to θ_k c_k(p, y), and an event that leads nowhere happened a Poisson number of times with mean θ_k c_k(p)
+τ. Two streams of their own, each drawn epoch by epoch, so that labels do not depend on how a walk is cut into pieces.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Labels:
         self.width = len((told if told is not None else table).silent)
         self.label_stream, self.silent_stream = stream(seed, LABEL_STREAM), stream(seed, SILENT_STREAM)
         self._intensity = table.intensity(table.value)
-        self._rows = tuple(np.array(array) for array in (table.row_start, table.next_state, table.event))
+        self._rows = tuple(np.array(array) for array in (table.row_start, table.next_state, table.event, self._intensity))
         self._silent = np.zeros((table.n_pairs, self.width))
         rows = np.flatnonzero(~table.jumps)
         columns = np.searchsorted((told if told is not None else table).silent, self.numbers[table.event[rows]])
@@ -40,7 +40,7 @@ class Labels:
     def draw(self, pairs: np.ndarray, holding_time: np.ndarray, next_state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (event of each jump, times each silent event happened) for the next epochs of the walk."""
         uniform = self.label_stream.random(len(pairs))
-        event = draw_labels(pairs, next_state, uniform, *self._rows, self._intensity)
+        event = draw_labels(pairs, next_state, uniform, *self._rows)
         silent = self.silent_stream.poisson(self._silent[pairs] * holding_time[:, None])
         return self.numbers[event], silent
 
@@ -59,8 +59,8 @@ def numbers_in(table: EventTable, told: EventTable) -> np.ndarray:
     known = {name: k for k, name in enumerate(told.names)}
     for name in table.names:
         if name not in known:
-            raise ModelError(f"the model has an event {name!r}, of which the learner was not told; tell it this model's events, or give "
-                             "the events of the model the names that the learner knows.")
+            raise ModelError(f"the model has an event {name!r}, of which the learner was not told; tell it this model's events, or "
+                             "give the events of the model the names that the learner knows.")
     return np.array([known[name] for name in table.names], dtype=np.int64)
 
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.errors import SojournError, unknown_name
-from sojourn.learn.catalogue import LEARNERS, Entry, entry_from, learner_class, learner_for
+from sojourn.learn.catalogue import LEARNERS, Entry, entry_from, learner_class, learner_for, needed_knowledge
 from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.events import EventTable
 from sojourn.model.pack import canonical, digest, pack, storable, unpack
 
 ARRAYS = ("pair_start", "pair_action", "row_start", "next_state", "probability", "rate", "reward", "running", "transition_reward")
@@ -31,12 +32,12 @@ class ModelEntry:
 
     @cached_property
     def packed(self) -> bytes:
-        """The model's content as bytes; the name is not part of it."""
-        return packed_model(self.model)
+        """The model's content as bytes, its events included; the name is not part of it."""
+        return packed_model(self.model, events=True)
 
     @cached_property
     def key(self) -> str:
-        return digest(self.packed, self.holding_times or "")
+        return digest(packed_model(self.model), self.holding_times or "")  # declaring events changes no key
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,7 @@ class LearnerEntry:
 
     def make(self, model: CTMDP, seed: Seed) -> Any:
         """Return a new learner for `model`, its randomness addressed by `seed`."""
-        knowledge = model.knowledge(supports=self.supports)
+        knowledge = needed_knowledge(model, self.kind, supports=self.supports)
         which = self.home or self.name
         return learner_for(model, which, knowledge=knowledge, seed=seed, parameters=self.parameters, folder=self.folder)
 
@@ -126,11 +127,13 @@ def source_digest(kind: type) -> str:
         return ""
 
 
-def packed_model(model: CTMDP) -> bytes:
-    """Return the model's content as bytes."""
+def packed_model(model: CTMDP, events: bool = False) -> bytes:
+    """Return the model's content as bytes, with its declared events or without."""
     tree: dict[str, Any] = {name: getattr(model, name) for name in ARRAYS}
     bounds = list(model.rate_bounds) if model.rate_bounds else None
     tree |= {"states": list(model.states), "actions": list(model.actions), "rate_bounds": bounds, "holding": model.holding}
+    if events and model.events is not None:
+        tree["events"] = model.events.as_tree()
     return pack(tree)
 
 
@@ -145,5 +148,7 @@ def unpacked_model(data: bytes, name: str = "") -> CTMDP:
     tree: dict[str, Any] = unpack(data)
     for key in ("states", "actions"):
         tree[key] = tuple(tree[key])
+    if "events" in tree:
+        tree["events"] = EventTable.from_tree(tree["events"])
     tree["rate_bounds"] = None if tree["rate_bounds"] is None else tuple(tree["rate_bounds"])
     return CTMDP(name=name, **tree)

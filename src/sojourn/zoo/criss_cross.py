@@ -21,7 +21,7 @@ def build(capacity: int, arrival_rates: tuple[float, ...], first_rates: tuple[fl
     model = Assembly(len(states))
     arrive = [named(f"arrive {k + 1}", value) for k, value in enumerate(arrival_rates)]
     serve = [named(f"serve {k + 1}", value) for k, value in enumerate((*first_rates, second_rate))]
-    held = sum(c * x for c, x in zip(costs, n))
+    held = np.sum([c * x for c, x in zip(costs, n)], axis=0)
 
     def add(action: str, here: np.ndarray, jump: tuple[int, int] | None) -> None:
         s = states[here]

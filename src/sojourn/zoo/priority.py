@@ -23,7 +23,7 @@ def build(capacity: int, arrival_rates: tuple[float, ...], service_rates: tuple[
     spent = sum(c * x + loss_cost * a * (x == capacity) for c, a, x in zip(costs, arrival_rates, n))
     arrive = [named(f"arrive {k + 1}", value) for k, value in enumerate(arrival_rates)]
     arrivals = [(np.where(x < capacity, states + d, states), a, x) for x, d, a in zip(n, step, arrive)]
-    held = sum(c * x for c, x in zip(costs, n))
+    held = np.sum([c * x for c, x in zip(costs, n)], axis=0)
     model = Assembly(len(states))
     model.add("idle", [0], [(to[:1], a * (x[:1] < capacity)) for to, a, x in arrivals])
     for k in range(classes):
