@@ -13,7 +13,7 @@ import numpy as np
 from sojourn.learn.event_counts import EventCounts
 from sojourn.learn.event_planner import EventPlanner, Found
 from sojourn.learn.guard import Guard
-from sojourn.learn.learner import History, Learner, Plan, check_supports
+from sojourn.learn.learner import History, Learner, Plan
 from sojourn.learn.parameters import yes_or_no
 from sojourn.learn.structure_test import Evidence, StructureTest
 from sojourn.model.events import EventTable, event_table
@@ -69,8 +69,7 @@ class EventLearner(Learner):
 
     def observe(self, history: History) -> None:
         """Count a chunk of epochs: its events, and its jumps; one that cannot be true is refused and nothing is counted."""
-        check_supports(history, self.knowledge)
-        self.events.observe(history)
+        self.events.observe(history)  # refuses a successor to which no event leads
         self.counts.observe(history, self.knowledge)
 
     @property
