@@ -3,8 +3,8 @@
     python benchmarks/events_regret.py RESULTS.jsonl --models tandem sis-epidemic --replications 20 --epochs 1e6
     python benchmarks/events_regret.py RESULTS.jsonl --table
 
-The default is told the supports.  A run that RESULTS holds is not run again.  The table shows mean and worst regret, the ratio of the
-default's mean to both, and the constant of hidden events times log N.
+The default is told the supports.  A run that RESULTS holds is not run again.  The table shows mean and worst regret, the ratio of
+the default's mean to both, and the constant of hidden events times log N.
 """
 
 import argparse

@@ -47,7 +47,7 @@ def test_posterior_draws_have_the_moments_of_the_gamma_law():
     rng, seen, exposure = np.random.default_rng(0), np.arange(1.0, table.n_events + 1), np.full(table.n_events, 4.0)
     draws = np.array([drawn(rng, table, seen, exposure, 0.5) for _ in range(20_000)])
     mean = (SHAPE + seen) / (SHAPE / 0.5 + exposure)
-    error = np.sqrt((SHAPE + seen)) / (SHAPE / 0.5 + exposure) / np.sqrt(20_000)
+    error = np.sqrt(SHAPE + seen) / (SHAPE / 0.5 + exposure) / np.sqrt(20_000)
     assert (np.abs(draws.mean(axis=0) - mean) < 5 * error).all()  # false alarm below 1e-5
 
 

@@ -39,8 +39,15 @@ def counted(model, factor=1.0, time=200.0, seed=0):
     rng, table = np.random.default_rng(seed), model.events
     counts.unit = 1.0
     counts.time[:] = time * rng.uniform(0.5, 1.5, table.n_pairs)
-    counts.count[:] = rng.poisson(counts.time[table.pair] * table.intensity(table.value) * factor ** rng.normal(size=len(table.pair)))
+    scatter = factor ** rng.normal(size=len(table.pair))
+    counts.count[:] = rng.poisson(counts.time[table.pair] * table.intensity(table.value) * scatter)
     return StructureTest(known, known.events), counts
+
+
+def prior_density(theta, unit):
+    """Return the density of log θ under the average of nine Gamma laws."""
+    scales = 0.5 / unit * 10.0 ** np.arange(-4, 5)
+    return np.mean([np.exp(0.5 * np.log(b * theta) - b * theta - gammaln(0.5)) for b in scales], axis=0)
 
 
 def test_the_frailty_of_one_kappa_is_the_negative_binomial_likelihood(monkeypatch):
@@ -56,8 +63,7 @@ def test_the_frailty_of_one_kappa_is_the_negative_binomial_likelihood(monkeypatc
     for kappa in kernels.KAPPAS:
         cells = sum(nbinom.logpmf(c, kappa, kappa / (kappa + theta * x)) - (c * np.log(x) - gammaln(c + 1))
                     for c, x in zip(count, exposure))
-        prior = np.mean([np.exp(0.5 * (np.log(b) + log_theta) - b * theta - gammaln(0.5)) for b in 0.5 / unit * 10.0 ** np.arange(-4, 5)],
-                        axis=0)
+        prior = prior_density(theta, unit)
         total += trapezoid(np.exp(cells) * prior, log_theta) / len(kernels.KAPPAS)
     assert abs(frailty(count, exposure, unit) - np.log(total)) < 1e-3
 
@@ -76,7 +82,7 @@ def test_the_splits_are_ratios_of_poisson_likelihoods():
     theta = np.exp(np.linspace(np.log(1e-4), np.log(1e2), 40_001))
     null = poisson.logpmf(n, n.sum() / x.sum() * x).sum()
     log_theta, mixed, ways = np.log(theta), [], [down >= t for t in np.unique(down)[1:]]
-    prior = np.mean([np.exp(0.5 * (np.log(b) + log_theta) - b * theta - gammaln(0.5)) for b in 0.5 * 10.0 ** np.arange(-4, 5)], axis=0)
+    prior = prior_density(theta, 1.0)
     for half in ways:
         for rho in RATIOS:
             like = poisson.logpmf(n[:, None], np.where(half, rho, 1.0)[:, None] * x[:, None] * theta).sum(axis=0) - null

@@ -58,7 +58,7 @@ def intervals(seen: np.ndarray, exposure: np.ndarray, unit: float, level: float)
 
     >>> low, high = intervals(np.array([0.0, 100.0]), np.array([0.0, 100.0]), 1.0, 3.0)
     >>> low.round(3).tolist(), high.round(3).tolist()
-    ([0.0, 0.701], [inf, 1.372])
+    ([0.0, 0.662], [inf, 1.437])
     """
     n, x = np.asarray(seen, dtype=float), np.asarray(exposure, dtype=float)
     room = level - log_mixture(n, x, unit)  # θ X - n log θ <= room

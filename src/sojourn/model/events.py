@@ -86,8 +86,8 @@ class EventTable:
         key = np.lexsort((self.next_state, self.event, self.pair))
         if (np.diff(key) < 0).any():
             at = int(np.argmax(np.diff(key) < 0))
-            raise ModelError(f"row {key[at]} comes too early: rows must be in the order of (pair, event, successor). Build the table "
-                             "with `event_table`, which puts them in order.")
+            raise ModelError(f"row {key[at]} comes too early: rows must be in the order of (pair, event, successor). Build the "
+                             "table with `event_table`, which puts them in order.")
 
     # ---- sizes ---------------------------------------------------------------------------------------------------
 
