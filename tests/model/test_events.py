@@ -83,7 +83,8 @@ def test_a_table_that_contradicts_the_model_is_refused():
     model = make("service-rate:capacity=2")
     table = model.events
     for wrong, words in ((replace(table, value=table.value * 2), "must agree"),
-                         (replace(table, running=table.running + 1), "payments"), (replace(table, value=None), "no values"), (plain_events(make("two-state")), "pairs")):
+                         (replace(table, running=table.running + 1), "payments"), (replace(table, value=None), "no values"),
+                         (plain_events(make("two-state")), "pairs")):
         with pytest.raises(ModelError, match=words):
             model.with_events(wrong)
     assert model.replace(rate=model.rate * 2).events is None  # they do not fit any more

@@ -79,6 +79,11 @@ class EventTable:
         if bad.size:
             raise ModelError(f"row {bad[0]} has coefficient {self.coefficient[bad[0]]} and payment {self.payment[bad[0]]}; a "
                              "coefficient must be positive, a payment finite. Leave out what cannot happen.")
+        for name in ("reward", "running", "low", "value"):
+            numbers = getattr(self, name)
+            odd = np.flatnonzero(~np.isfinite(numbers)) if numbers is not None else np.zeros(0)
+            if odd.size:
+                raise ModelError(f"{name}[{int(odd[0])}] of the events is {numbers[int(odd[0])]}; it must be finite.")
         wrong = np.flatnonzero(~((self.low >= 0) & (self.low <= self.high)) | (self.high == 0))
         if wrong.size:
             k = int(wrong[0])

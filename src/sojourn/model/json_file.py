@@ -4,7 +4,8 @@
      "choices": [{"state": s, "action": a, "rate": 2.0, "reward": 1.0, "running": 0.0, "next": {label: probability}}, ...]}
 
 Optional: `name`, `rate_bounds`, `reward`, `running` (0 where absent); per choice `next_reward` {label: paid with that jump};
-at the top `actions` (their order, where it is not that of first appearance) and `holding` ("unit" for a discrete-time MDP).
+at the top `actions` (their order, where it is not that of first appearance) and `holding` ("unit" for a discrete-time MDP) and
+`events` (event_file.py).
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from scipy import sparse
 from sojourn.errors import ModelError, unknown_name
 from sojourn.model.build import from_pairs
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.event_file import events_as_columns, events_of_columns
 from sojourn.model.numbers import real_number, shown
 from sojourn.model.validate import label_tuple
 
 FORMAT, VERSION = "sojourn/ctmdp", 1
-TOP = ("format", "version", "name", "states", "actions", "rate_bounds", "holding", "choices")
+TOP = ("format", "version", "name", "states", "actions", "rate_bounds", "holding", "events", "choices")
 CHOICE = ("state", "action", "rate", "reward", "running", "next", "next_reward")
 
 
@@ -88,12 +90,14 @@ def model_of(top: Any) -> CTMDP:
     if not choices:
         raise ModelError(f"choices is []; each of the {len(states)} states needs at least one choice.")
     shape = (len(choices), len(states))
+    order = np.lexsort((rows.action, rows.state))
     return from_pairs(
         rows.state, rows.action, sparse.csr_matrix((rows.probability, rows.next, rows.start), shape=shape, dtype=np.float64),
         rows.rate, rows.reward, rows.running, states=states, actions=list(actions),
         transition_reward=sparse.csr_matrix((rows.paid, rows.next, rows.start), shape=shape) if rows.pays else None,
         rate_bounds=top.get("rate_bounds"), name=_typed("name", top.get("name", ""), str),
         holding=_typed("holding", top.get("holding", "exponential"), str),
+        events=events_of_columns(top["events"], order) if "events" in top else None,
     )
 
 
@@ -198,6 +202,8 @@ def _lines(model: CTMDP) -> Iterator[str]:
         top["rate_bounds"] = list(model.rate_bounds)
     if model.holding != "exponential":
         top["holding"] = model.holding
+    if model.events is not None:
+        top["events"] = events_as_columns(model.events)
     yield "{\n"
     for key, value in top.items():
         yield f"  {_text(key)}: {_text(value)},\n"

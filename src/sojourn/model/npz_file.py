@@ -16,6 +16,7 @@ import numpy as np
 
 from sojourn.errors import ModelError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.event_file import COLUMNS, WHOLE, events_of_columns
 from sojourn.model.json_file import FORMAT, VERSION, header, parse
 from sojourn.model.numbers import shown
 from sojourn.model.validate import range_labels
@@ -24,7 +25,9 @@ TYPES = {
     "header": "|u1", "pair_start": "<i8", "pair_action": "<i8", "row_start": "<i8", "next_state": "<i8",
     "probability": "<f8", "rate": "<f8", "reward": "<f8", "running": "<f8", "transition_reward": "<f8",
 }
-OPTIONAL = {"transition_reward"}
+EVENTS = {f"event_{name}": "<i8" if name in WHOLE else "<f8" for name in COLUMNS}  # with `event_names` in the header
+TYPES |= EVENTS
+OPTIONAL = {"transition_reward", *EVENTS}
 HEADER_KEYS = {"format", "version", "name", "holding", "rate_bounds", "states", "actions"}
 PACKINGS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}  # what numpy writes
 OTHER_PACKINGS = {zipfile.ZIP_BZIP2: "bzip2", zipfile.ZIP_LZMA: "LZMA", 9: "deflate64", 93: "zstd", 95: "xz"}
@@ -43,8 +46,12 @@ def write_npz(model: CTMDP, stream: IO[bytes]) -> None:
     for key, labels in (("states", model.states), ("actions", model.actions)):
         plain = len(labels) <= model.n_pairs and labels == range_labels(len(labels))
         top[key] = len(labels) if plain else labels
+    if model.events is not None:
+        top["event_names"] = list(model.events.names)
     arrays: dict[str, Any] = {"header": np.frombuffer(json.dumps(top).encode(), dtype=np.uint8)}
-    arrays |= {name: getattr(model, name) for name in TYPES if name != "header"}
+    arrays |= {name: getattr(model, name) for name in TYPES if name != "header" and name not in EVENTS}
+    if model.events is not None:
+        arrays |= {name: getattr(model.events, name.removeprefix("event_")) for name in EVENTS}
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive:
         for name, array in arrays.items():
             if array is not None:
@@ -67,6 +74,10 @@ def read_npz(stream: IO[bytes]) -> CTMDP:
             raise
         raise ModelError(f"it is not a whole .npz file ({shown(str(error), 100)}). Is the file complete?") from None
     top = header(parse(arrays.pop("header").tobytes()))
+    columns = {name: arrays.pop(f"event_{name}") for name in COLUMNS if f"event_{name}" in arrays}
+    names = top.pop("event_names", None)
+    if names is not None or columns:
+        arrays["events"] = events_of_columns({"names": names, **columns}, np.arange(len(arrays["pair_action"])))
     if top.keys() != HEADER_KEYS:
         raise ModelError(f"header has the keys {shown(sorted(top))}; it must have {sorted(HEADER_KEYS)}.")
     arrays["states"] = _labels("states", top["states"], len(arrays["pair_action"]))
