@@ -49,7 +49,7 @@ def events_of_columns(given: Any, order: np.ndarray) -> EventTable:
         raise ModelError(f"events.pair is {shown(given['pair'])}; it must hold numbers of choices, from 0 to {len(order) - 1}.")
     for name in ("coefficient", "payment"):
         if len(columns[name]) != len(pair):
-            raise ModelError(f"events.{name} has {len(columns[name])} entries, events.pair has {len(pair)}; give one of each per row.")
+            raise ModelError(f"events.{name} has {len(columns[name])} entries, events.pair {len(pair)}; give one of each per row.")
     for name in ("low", "high", "value"):
         if len(columns[name]) != len(names):
             raise ModelError(f"events.{name} has {len(columns[name])} entries; it needs one for each of the {len(names)} events.")
