@@ -13,6 +13,7 @@ import numpy as np
 from sojourn.errors import ParameterError
 from sojourn.model.events import EventTable
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.names import Names
 
 if TYPE_CHECKING:
     from sojourn.learn.learner import Learner
@@ -63,8 +64,8 @@ def knowledge_hash(knowledge: Knowledge) -> str:
         digest.update(part.name.encode())
         if isinstance(value, EventTable):
             digest.update(value.digest().encode())
-        elif isinstance(value, tuple):
-            digest.update("\0".join(map(str, value)).encode())
+        elif isinstance(value, Names):
+            digest.update("\0".join(value.labels).encode())
         else:
             array = np.ascontiguousarray(value)
             digest.update(f"{array.dtype.str}{array.shape}".encode())

@@ -14,6 +14,7 @@ E is half the mean over events of each, and P(E >= 100 at some time) <= 1 % if t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,7 +138,7 @@ def log_sum(values: np.ndarray, axis: int) -> np.ndarray:
         return np.asarray(np.log(np.exp(values - safe).sum(axis=axis)) + np.squeeze(safe, axis=axis))
 
 
-def coordinates(states: tuple[Any, ...]) -> list[np.ndarray]:
+def coordinates(states: Sequence[Any]) -> list[np.ndarray]:
     """Return the numbers that the states consist of, one array per coordinate; the position where they have no common form.
 
     >>> [c.tolist() for c in coordinates(("(0, 2)", "(1, 5)"))], coordinates(("new", "worn 1"))[0].tolist()

@@ -16,6 +16,7 @@ from sojourn.learn.catalogue import LEARNERS, Entry, entry_from, learner_class, 
 from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.events import EventTable
+from sojourn.model.names import Names, decoded, encoded
 from sojourn.model.pack import canonical, digest, pack, storable, unpack
 
 ARRAYS = ("pair_start", "pair_action", "row_start", "next_state", "probability", "rate", "reward", "running", "transition_reward")
@@ -33,11 +34,12 @@ class ModelEntry:
     @cached_property
     def packed(self) -> bytes:
         """The model's content as bytes, its events included; the name is not part of it."""
-        return packed_model(self.model, events=True)
+        return packed_model(self.model)
 
     @cached_property
     def key(self) -> str:
-        return digest(packed_model(self.model), self.holding_times or "")  # declaring events changes no key
+        """What decides its results: the numbers, and what states and actions read as; declaring events changes no key."""
+        return digest(packed_model(self.model, labels_only=True), self.holding_times or "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,13 +129,17 @@ def source_digest(kind: type) -> str:
         return ""
 
 
-def packed_model(model: CTMDP, events: bool = False) -> bytes:
-    """Return the model's content as bytes, with its declared events or without."""
+def packed_model(model: CTMDP, labels_only: bool = False) -> bytes:
+    """Return the model's content as bytes; with `labels_only`, states and actions as the texts they read as."""
     tree: dict[str, Any] = {name: getattr(model, name) for name in ARRAYS}
     bounds = list(model.rate_bounds) if model.rate_bounds else None
-    tree |= {"states": list(model.states), "actions": list(model.actions), "rate_bounds": bounds, "holding": model.holding}
-    if events and model.events is not None:
-        tree["events"] = model.events.as_tree()
+    tree |= {"states": list(model.states.labels), "actions": list(model.actions.labels), "rate_bounds": bounds,
+             "holding": model.holding}
+    if not labels_only:
+        tree |= {key: encoded(names) for key, names in (("state_names", model.states), ("action_names", model.actions))
+                 if names.labelled is not None or not names.all_text}
+        if model.events is not None:
+            tree["events"] = model.events.as_tree()
     return pack(tree)
 
 
@@ -146,9 +152,14 @@ def unpacked_model(data: bytes, name: str = "") -> CTMDP:
     True
     """
     tree: dict[str, Any] = unpack(data)
-    for key in ("states", "actions"):
-        tree[key] = tuple(tree[key])
+    for kind in ("state", "action"):
+        labels, names = tree.pop(f"{kind}s"), tree.pop(f"{kind}_names", None)
+        tree[f"{kind}s"] = Names(kind, labels) if names is None else _named(kind, list(map(decoded, names)), labels)
     if "events" in tree:
         tree["events"] = EventTable.from_tree(tree["events"])
     tree["rate_bounds"] = None if tree["rate_bounds"] is None else tuple(tree["rate_bounds"])
     return CTMDP(name=name, **tree)
+
+
+def _named(kind: str, names: list[Any], labels: list[str]) -> Names:
+    return Names(kind, names) if list(map(str, names)) == labels else Names(kind, names, labels)
