@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import columns, json_option, model_argument, print_json, read_model
+from sojourn.cli.common import json_option, model_argument, print_json, read_model
 from sojourn.errors import ParameterError
+from sojourn.model.columns import columns
 from sojourn.zoo.syntax import parse_parameters
 
 ROWS = 12

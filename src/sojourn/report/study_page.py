@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import os
 import re
 from collections.abc import Iterator
 from html import escape
@@ -16,6 +15,7 @@ from typing import Any
 from sojourn.errors import FileError, ParameterError
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.learn.saving import settings_in_words
+from sojourn.model.files import replacing
 from sojourn.report.figures import FIGURES, model_labels
 from sojourn.report.look import save
 from sojourn.report.style import PAGE
@@ -71,14 +71,11 @@ def write_report(
         page = Page(opened, regret, band)
     path.parent.mkdir(parents=True, exist_ok=True)
     text = page.html() if kind == "html" else page.markdown(path)
-    partial = path.with_name(path.name + f".{os.getpid()}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
+        with replacing(path) as file:
+            file.write(text.encode())
     except OSError as error:
         raise FileError(f"cannot write {str(path)!r}: {error.strerror or error}. Nothing was written there.") from error
-    finally:
-        partial.unlink(missing_ok=True)
     return path
 
 

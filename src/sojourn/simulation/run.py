@@ -12,7 +12,7 @@ from sojourn.learn.abilities import called
 from sojourn.learn.learner import History
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.episodes import Episodes
-from sojourn.simulation.regret import Point
+from sojourn.simulation.regret import COLUMNS, Point
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,9 +58,7 @@ class Run:
 
     def points(self) -> list[Point]:
         """Return the checkpoints one by one."""
-        columns = (self.epochs.tolist(), self.times.tolist(), self.rewards.tolist(), self.regret.tolist(),
-                   self.completed_regret.tolist(), self.adjusted_regret.tolist(), self.pseudo_regret.tolist())
-        return [Point(*row) for row in zip(*columns)]
+        return [Point(*row) for row in zip(*(getattr(self, name).tolist() for name in COLUMNS), strict=True)]
 
     def plot(self, **options: Any) -> Any:
         """Draw the regret against the decisions (needs the extra `plot`)."""
