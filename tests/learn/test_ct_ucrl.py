@@ -47,7 +47,7 @@ def new(kind, model, supports=False):
     ({"delta": 0.1, "horizon": 10}, "give one of them"), ({"reward_range": "wide"}, "reward_range is 'wide'"),
     ({"delta": 0}, "delta is 0; it must be in (0, 1]"), ({"delta": 1.5}, "delta is 1.5"), ({"delta": -0.1}, "delta is -0.1"),
     ({"delta": float("nan")}, "delta is nan"), ({"delta": "a"}, "delta is 'a'"), ({"delta": True}, "delta is True"),
-    ({"horizon": 0.5}, "horizon is 0.5; it must be a number of epochs, at least 1"), ({"horizon": float("inf")}, "horizon is inf"),
+    ({"horizon": 0.5}, "horizon is 0.5; it must be a finite number, at least 1 (epochs)"), ({"horizon": float("inf")}, "horizon is inf"),
     ({"delta": 0.1, "radius_scale": 0}, "radius_scale is 0; it must be a finite number above 0"),
     ({"delta": 0.1, "radius_scale": -1}, "radius_scale is -1"), ({"delta": 0.1, "radius_scale": float("inf")}, "is inf"),
     ({"delta": 0.1, "stop": "soon"}, "stop is 'soon'; it must be one of 'printed', 'gain'"),

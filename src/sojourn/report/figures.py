@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from sojourn.report.look import COLORS, HATCHES, MARKERS, line_of, new_figure, s
 from sojourn.study.statistics import mean_band
 from sojourn.study.store import Store
 from sojourn.study.summary import REGRETS, Curves, Summary, summarize
+
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
 FAINT_RUNS = 50
 PAIRS = 12
@@ -75,7 +78,7 @@ def draw_curves(axes: Any, summary: Summary, model: str, divide_by_log: bool = F
 
 
 @with_look
-def regret_figure(summary: Summary, model: str) -> Any:
+def regret_figure(summary: Summary, model: str) -> Figure:
     """Return regret against decisions, linear and logarithmic."""
     figure, axes = new_figure(7.4, 3.1, 1, 2)
     words = REGRETS[summary.regret][1]
@@ -93,7 +96,7 @@ def regret_figure(summary: Summary, model: str) -> Any:
 
 
 @with_look
-def growth_figure(summary: Summary, model: str) -> Any:
+def growth_figure(summary: Summary, model: str) -> Figure:
     """Return regret divided by log N, and regret against the bounds on logarithmic axes."""
     figure, axes = new_figure(7.4, 3.1, 1, 2)
     left, right = axes[0]
@@ -162,7 +165,7 @@ def _legend(figure: Any, axes: Any) -> None:
 
 
 @with_look
-def final_figure(summary: Summary, model: str) -> Any:
+def final_figure(summary: Summary, model: str) -> Figure:
     """Return the final regret of every run, with mean and 95 % band of the mean, and the median."""
     shown, numbers = [c for c in summary.curves if c.model == model], learner_numbers(summary)
     figure, axes = new_figure(7.4, 0.9 + 0.55 * len(shown))
@@ -213,7 +216,7 @@ def final_figure(summary: Summary, model: str) -> Any:
 
 
 @with_look
-def debt_figure(summary: Summary, model: str) -> Any:
+def debt_figure(summary: Summary, model: str) -> Figure | None:
     """Return, for the critical pairs that matter most, visits over log N / K; None where no pair is critical."""
     debts = [d for d in summary.debts if d.model == model]
     if not debts:
@@ -246,7 +249,7 @@ def debt_figure(summary: Summary, model: str) -> Any:
 
 
 @with_look
-def policy_figure(summary: Summary, model: str) -> Any:
+def policy_figure(summary: Summary, model: str) -> Figure | None:
     """Return the share of decisions under each policy, the optimal one first; None for learners without policies."""
     shown = [c for c in summary.curves if c.model == model and c.policies]
     if not shown:
@@ -301,7 +304,7 @@ def _clip(label: str) -> str:
     return label if len(label) <= 22 else label[:19] + "..."
 
 
-FIGURES: dict[str, Callable[[Summary, str], Any]] = {
+FIGURES: dict[str, Callable[[Summary, str], Figure | None]] = {
     "regret": regret_figure,
     "growth": growth_figure,
     "final": final_figure,
@@ -331,7 +334,7 @@ def write_figures(
 
 
 @with_look
-def plot_store(store: str | PathLike[str], regret: str = "pseudo", band: str = "t", log: bool = False) -> Any:
+def plot_store(store: str | PathLike[str], regret: str = "pseudo", band: str = "t", log: bool = False) -> Figure:
     """Return one figure with the regret curves of every model side by side (for a notebook)."""
     with Store(store) as opened:
         summary = summarize(opened, regret, band)

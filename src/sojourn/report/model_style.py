@@ -6,11 +6,14 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sojourn.errors import require
+
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
 INK = "#1b1f24"
 SOFT = "#6b7280"
@@ -22,15 +25,12 @@ SPARSE = 50  # places per state from which on the numbers in the labels are name
 FONT = {"family": "sans-serif", "size": 11}
 
 
-def figure(width: float, height: float) -> Any:
+def figure(width: float, height: float) -> Figure:
     """Return an empty figure of that size in inches, drawn without any window or global state."""
     require("matplotlib", "plot")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from sojourn.report.picture import Picture
 
-    fig = Figure(figsize=(width, height), dpi=150, facecolor=PAPER, layout="constrained")
-    FigureCanvasAgg(fig)
-    return fig
+    return Picture(figsize=(width, height), dpi=150, facecolor=PAPER, layout="constrained")
 
 
 def action_colors(n: int) -> list[str]:

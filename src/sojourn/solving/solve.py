@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sojourn.errors import ParameterError, ToleranceError, unknown_name
+from sojourn.errors import ParameterError, ToleranceError, TooLarge, unknown_name
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_number
 from sojourn.solving.certificate import gain_bounds
 from sojourn.solving.chain import require_scale
-from sojourn.solving.elimination import TooLarge, is_narrow
+from sojourn.solving.elimination import is_narrow
 from sojourn.solving.evaluate import met
 from sojourn.solving.optimality import advantages, best_pairs, noise, tied_pairs
 from sojourn.solving.policy_iteration import improve_until_optimal

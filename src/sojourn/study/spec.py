@@ -187,7 +187,7 @@ def _checkpoints(value: Any, epochs: int | None, time: float | None, problems: l
     if not is_whole(value) or not 2 <= value <= 100_000:
         problems.append(f"[study] checkpoints is {value!r}; it must be a count from 2 to 100,000, or a list of epochs.")
         return DEFAULT_CHECKPOINTS
-    return value
+    return int(value)
 
 
 # ---- [[models]] and [[learners]] --------------------------------------------------------------------------------

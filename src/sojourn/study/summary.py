@@ -77,9 +77,9 @@ class Debt:
         return self.visits / self.needed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Summary:
-    """A study in numbers.  `str(summary)` is the table for a terminal."""
+    """A study in numbers.  `str(summary)` is the table for a terminal; a notebook shows it as tables."""
 
     name: str
     regret: str
@@ -89,7 +89,7 @@ class Summary:
     comparisons: list[Comparison]
     debts: list[Debt]
     bounds: dict[str, Bounds]
-    curves: list[Curves] = field(repr=False)
+    curves: list[Curves]
     missing: int = 0
     failures: list[Failure] = field(default_factory=list)
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)  # {learner: the parameters it used}
@@ -105,6 +105,13 @@ class Summary:
         from sojourn.study.words import summary_text
 
         return summary_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from sojourn.study.words import summary_html
+
+        return summary_html(self)
 
 
 def curves_of(store: Store, regret: str = "pseudo") -> list[Curves]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from sojourn.learn.saving import settings_in_words
 from sojourn.model.columns import columns
+from sojourn.model.words import html_card
 from sojourn.study.failures import failure_lines
 
 if TYPE_CHECKING:
@@ -109,25 +110,45 @@ def horizon_words(horizon: dict[str, object]) -> str:
     return f"N = {horizon['epochs']:,} decisions" if horizon["epochs"] else f"time T = {horizon['time']:g}"
 
 
-def summary_text(summary: Summary) -> str:
-    """Return the summary for a terminal."""
+def headline(summary: Summary) -> str:
+    """Return what the figures are: `demo: pseudo-regret at N = 10,000 decisions`."""
     from sojourn.study.summary import REGRETS
 
-    parts = [f"{summary.name}: {REGRETS[summary.regret][1]} at {horizon_words(summary.horizon)}"]
-    if summary.missing:
-        parts.append(f"{summary.missing} replications are still missing")
-    parts += failure_lines(summary.failures)
-    parts += ["", *columns(FINAL_HEAD, final_rows(summary))]
-    parts += [f"{label}: {settings_in_words(used)}" for label, used in summary.settings.items() if used]
+    return f"{summary.name}: {REGRETS[summary.regret][1]} at {horizon_words(summary.horizon)}"
+
+
+def lacks(summary: Summary) -> list[str]:
+    """Return what is missing or failed, as lines."""
+    missing = [f"{summary.missing} replications are still missing"] if summary.missing else []
+    return [*missing, *failure_lines(summary.failures)]
+
+
+def settings_used(summary: Summary) -> list[str]:
+    """Return a line for each learner: the parameters that it used."""
+    return [f"{label}: {settings_in_words(used)}" for label, used in summary.settings.items() if used]
+
+
+def tests_made(summary: Summary) -> str:
+    return f"comparisons ({summary.comparisons[0].test}-test, Holm over {len(summary.comparisons)})"
+
+
+def summary_text(summary: Summary) -> str:
+    """Return the summary for a terminal."""
+    parts = [headline(summary), *lacks(summary), "", *columns(FINAL_HEAD, final_rows(summary)), *settings_used(summary)]
     if summary.comparisons:
-        parts += [
-            "",
-            f"comparisons ({summary.comparisons[0].test}-test, Holm over {len(summary.comparisons)})",
-            *columns(COMPARISON_HEAD, comparison_rows(summary)),
-        ]
+        parts += ["", tests_made(summary), *columns(COMPARISON_HEAD, comparison_rows(summary))]
     for sentence in without_bound(summary):
         parts += ["", sentence]
     return "\n".join(parts)
+
+
+def summary_html(summary: Summary) -> str:
+    """Return the summary for a notebook."""
+    notes = "; ".join((*lacks(summary), *settings_used(summary), *without_bound(summary)))
+    cards = [html_card(headline(summary), FINAL_HEAD, final_rows(summary), notes)]
+    if summary.comparisons:
+        cards.append(html_card(tests_made(summary), COMPARISON_HEAD, comparison_rows(summary)))
+    return "".join(cards)
 
 
 def without_bound(summary: Summary) -> list[str]:
