@@ -72,6 +72,39 @@ def save(figure: Figure, file: Any, kind: str) -> None:
         figure.savefig(file, format=kind, dpi=200, metadata=facts[kind])
 
 
+def legend_above(figure: Figure, axes: Any, across: int = 54) -> None:
+    """Put the legend of `axes` over the figure, in as many columns as fit into `across` characters."""
+    handles, labels = axes.get_legend_handles_labels()
+    for columns in range(len(labels), 0, -1):
+        rows = -(-len(labels) // columns)
+        if sum(max(map(len, labels[i : i + rows])) + 8 for i in range(0, len(labels), rows)) <= across:
+            break
+    figure.legend(handles, labels, loc="outside upper center", ncols=max(1, columns), handlelength=2.6, columnspacing=1.2)
+
+
+def literal(text: str) -> str:
+    """Return the text for matplotlib to write as it stands: a dollar sign does not begin a formula.
+
+    >>> literal("costs $5, not $6")
+    'costs \\\\$5, not \\\\$6'
+    """
+    return text.replace("$", r"\$")
+
+
+def shortened(text: str, width: int, lines: int) -> list[str]:
+    """Return the text in at most so many lines of at most so many characters, with an ellipsis where it does not fit.
+
+    >>> shortened("a machine that waits for parts", 12, 2)
+    ['a machine', 'that waits…']
+    """
+    from textwrap import wrap
+
+    found = wrap(text, width) or [""]
+    if len(found) > lines:
+        found = [*found[: lines - 1], found[lines - 1][: width - 1].rstrip() + "…"]
+    return found
+
+
 def line_of(i: int) -> dict[str, Any]:
     """Return colour and dashes of the i-th learner, the same in every figure."""
     return {"color": COLORS[i % len(COLORS)], "linestyle": DASHES[i % len(DASHES)]}

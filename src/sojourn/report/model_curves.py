@@ -6,18 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.report.model_style import (
-    DARK,
-    INK,
-    MIDDLE,
-    PALE,
-    axis_names,
-    coordinates,
-    figure,
-    literal,
-    plain_axes,
-    write_title,
-)
+from sojourn.report.look import literal
+from sojourn.report.model_style import DARK, INK, MIDDLE, PALE, axis_names, coordinates, figure, plain_axes, write_title
 
 if TYPE_CHECKING:
     from sojourn.report.look import Figure

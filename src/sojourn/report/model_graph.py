@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.report.model_style import DARK, INK, PALE, SOFT, figure, literal, shortened, text_on, write_title
+from sojourn.report.look import literal, shortened
+from sojourn.report.model_style import DARK, INK, PALE, SOFT, figure, text_on, write_title
 
 if TYPE_CHECKING:
     from sojourn.report.look import Figure

@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.report.model_style import (
-    INK,
-    SOFT,
-    action_colors,
-    axis_names,
-    coordinates,
-    figure,
-    literal,
-    plain_axes,
-    text_on,
-    write_title,
-)
+from sojourn.report.look import literal
+from sojourn.report.model_style import INK, SOFT, action_colors, axis_names, coordinates, figure, plain_axes, text_on, write_title
 
 if TYPE_CHECKING:
     from sojourn.report.look import Figure

@@ -9,19 +9,8 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.learn.abilities import called
-from sojourn.report.model_style import (
-    DARK,
-    INK,
-    MIDDLE,
-    SOFT,
-    WARM,
-    axis_names,
-    coordinates,
-    figure,
-    literal,
-    plain_axes,
-    shortened,
-)
+from sojourn.report.look import literal, shortened
+from sojourn.report.model_style import DARK, INK, MIDDLE, SOFT, WARM, axis_names, coordinates, figure, plain_axes
 from sojourn.report.models import save_figure
 
 if TYPE_CHECKING:

@@ -136,8 +136,8 @@ class Study:
         with Store(self.store_path) as store:
             return summarize(store, regret, band)
 
-    def plot(self, regret: str = "pseudo", band: str = "t", log: bool = False) -> Figure:
-        """Draw the regret curves of every model side by side (needs the extra `plot`)."""
+    def plot(self, regret: str = "pseudo", band: str = "t", log: bool = True) -> Figure:
+        """Draw for each model what was lost, and the slope against log N beside C(M) (needs the extra `plot`)."""
         from sojourn.report.figures import plot_store
 
         return plot_store(self.store_path, regret, band, log)

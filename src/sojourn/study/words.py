@@ -14,9 +14,9 @@ from sojourn.model.words import html_card
 from sojourn.study.failures import failure_lines
 
 if TYPE_CHECKING:
-    from sojourn.study.summary import Summary
+    from sojourn.study.summary import Row, Summary
 
-FINAL_HEAD = ("model", "learner", "runs", "mean", "95 % band", "median", "worst", "mean / C(M) log N")
+FINAL_HEAD = ("model", "learner", "runs", "mean", "95 % band", "median", "worst", "slope / C(M)")
 
 
 def number(value: float) -> str:
@@ -52,10 +52,19 @@ def final_rows(summary: Summary) -> list[tuple[str, ...]]:
             f"{number(r.low)} to {number(r.high)}",
             number(r.median),
             number(r.worst),
-            number(r.ratio),
+            slope_cell(summary, r),
         )
         for r in summary.rows
     ]
+
+
+def slope_cell(summary: Summary, row: Row) -> str:
+    """Return growth per unit of log N over the last two decades, over C(M), with its band; `-` where there is no C(M)."""
+    constant = summary.bounds[row.model].constant
+    if not constant > 0 or np.isnan(row.slope):
+        return "-"
+    band = f" ({number(row.slope_low / constant)} to {number(row.slope_high / constant)})" if row.replications > 1 else ""
+    return number(row.slope / constant) + band
 
 
 COMPARISON_HEAD = ("model", "learners", "difference", "95 % interval", "effect g", "P(first lower)", "p (Holm)", "verdict")
@@ -196,7 +205,7 @@ def latex(summary: Summary) -> str:
     def cell(text: str) -> str:
         return "".join(_LATEX.get(char, char) for char in text)
 
-    head = ("Model", "Learner", "Runs", "Mean", "95\\,\\% band", "Median", "Worst", "Mean$/(C(M)\\log N)$")
+    head = ("Model", "Learner", "Runs", "Mean", "95\\,\\% band", "Median", "Worst", "Slope$/C(M)$")
     lines = [r"\begin{tabular}{llrrrrrr}", r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
     before = ""
     for row in final_rows(summary):
