@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import columns, json_option, model_argument, print_json, read_model
+from sojourn.cli.common import columns, json_option, model_argument, named_state, print_json, read_model
 from sojourn.errors import ParameterError
 from sojourn.zoo.syntax import parse_parameters
 
@@ -27,7 +27,7 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
 @click.option("--delta", type=float, help="Confidence of the learner, where it has one (0.01).")
 @click.option("--horizon", type=float, help="Instead of --delta: N decisions, delta = 1/N.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the world's and the learner's streams.")
-@click.option("--start", default="0", show_default=True, metavar="STATE", help="Index or label of the first state.")
+@click.option("--start", metavar="STATE", help="The first state, as the model calls it (its first one).")
 @click.option("--rate-bounds", type=(float, float), metavar="LO HI", help="Rates the learner is told (the model's own).")
 @click.option("--supports", is_flag=True, help="Tell the learner which jumps are possible.")
 @click.option("--reward-range", metavar="auto|LO,HI",
@@ -70,8 +70,7 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
         raise ParameterError(f"--epochs is {epochs:g} and --time is {max_time:g}; give one of them.")
     if epochs is None and max_time is None:
         epochs = EPOCHS
-    start = options["start"]
-    state = int(start) if start not in model.states and start.lstrip("-").isdigit() else start
+    state = named_state(model, options["start"])
     bar = ProgressBar(epochs, max_time)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
