@@ -14,10 +14,10 @@ from sojourn.learn.event_counts import EventCounts
 from sojourn.learn.event_planner import EventPlanner, Found
 from sojourn.learn.guard import Guard
 from sojourn.learn.learner import History, Learner, Plan
-from sojourn.learn.parameters import yes_or_no
 from sojourn.learn.structure_test import Evidence, StructureTest
 from sojourn.model.events import EventTable, event_table
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import yes_or_no
 
 FIRST_TEST, GROWTH = 100, 1.25  # epochs at the first look at the structure, and by how much they have grown at the next
 

@@ -12,8 +12,8 @@ from sojourn.learn.event_belief import estimated
 from sojourn.learn.event_learner import EventLearner
 from sojourn.learn.events_psrl import quota_of
 from sojourn.learn.learner import Plan
-from sojourn.learn.parameters import positive
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import positive
 
 
 class EventsCE(EventLearner):

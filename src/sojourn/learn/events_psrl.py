@@ -13,8 +13,8 @@ import numpy as np
 from sojourn.learn.event_belief import drawn
 from sojourn.learn.event_learner import EventLearner
 from sojourn.learn.learner import Plan
-from sojourn.learn.parameters import positive, whole
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import positive, whole
 
 
 class EventsPSRL(EventLearner):

@@ -16,8 +16,8 @@ from sojourn.learn.event_belief import intervals
 from sojourn.learn.event_learner import EventLearner
 from sojourn.learn.events_psrl import quota_of
 from sojourn.learn.learner import Plan
-from sojourn.learn.parameters import number, positive
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import is_number, positive
 
 
 class EventsUCRL(EventLearner):
@@ -31,7 +31,7 @@ class EventsUCRL(EventLearner):
     def __init__(self, knowledge: Knowledge, delta: float = 0.1, ratio: float = 1e4, growth: float = 0.1,
                  guard: bool = False, seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, guard, seed)
-        if not (number(delta) and 0 < delta < 1):
+        if not (is_number(delta) and 0 < delta < 1):
             raise ParameterError(f"delta is {delta!r}; it must be a probability strictly between 0 and 1.")
         self.delta = float(delta)
         self.ratio = positive("ratio", ratio)
