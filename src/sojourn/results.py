@@ -28,6 +28,6 @@ from sojourn.study.task import Replication
 
 __all__ = [
     "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes", "Estimate",
-    "Evaluation", "Failure", "GainGap", "History", "LeastDivergence", "Names", "Optimum", "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row",
-    "Run", "SessionEpisode", "Solution", "Summary", "Verdict",
+    "Evaluation", "Failure", "GainGap", "History", "LeastDivergence", "Names", "Optimum", "Plan", "Point", "Proof",
+    "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "Summary", "Verdict",
 ]

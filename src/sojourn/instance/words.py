@@ -10,6 +10,7 @@ import numpy as np
 
 from sojourn.errors import SojournError
 from sojourn.instance.cautions import value_or_none
+from sojourn.model.columns import columns
 
 if TYPE_CHECKING:
     from sojourn.instance.difficulty import Difficulty
@@ -195,12 +196,7 @@ def as_text(d: Difficulty, limit: int | None) -> str:
     width = max(len(name) for name, _, _ in constants(d))
     lines += [f"{name:<{width}}  {value:>14}  {words}" for name, value, words in constants(d)]
     if rows:
-        widths = [max(len(r[i]) for r in (HEAD, *rows)) for i in range(len(HEAD))]
-        lines += ["", "  ".join(f"{h:>{w}}" if i > 1 else f"{h:<{w}}" for i, (h, w) in enumerate(zip(HEAD, widths)))]
-        lines += [
-            "  ".join(f"{c:>{w}}" if i > 1 else f"{c:<{w}}" for i, (c, w) in enumerate(zip(r, widths))).rstrip()
-            for r in rows
-        ]
+        lines += ["", *columns(HEAD, rows, right=range(2, len(HEAD)))]
     if more:
         lines.append(f"... and {more} more suboptimal pairs")
     return "\n".join(lines + [f"\n! {w}" for w in d.warnings])

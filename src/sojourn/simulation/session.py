@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
@@ -18,6 +17,8 @@ from sojourn.learn.counts import Counts
 from sojourn.learn.learner import History, checked_knowledge
 from sojourn.learn.streams import Seed, restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.numbers import shown
+from sojourn.model.scalars import is_number
 from sojourn.simulation.episode import Episode, chosen_pair, next_episode
 
 if TYPE_CHECKING:
@@ -240,12 +241,6 @@ class Session:
 
 
 def _real(name: str, value: Any) -> float:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise ReportError(f"{name} is {value!r} (a {type(value).__name__}); it must be a real number. Nothing was counted.")
-    try:
-        real = float(value)
-    except OverflowError:
-        raise ReportError(f"{name} is {str(value)[:20]}..., beyond any float; it must be finite. Nothing was counted.") from None
-    if not isfinite(real):
-        raise ReportError(f"{name} is {value}; it must be finite. Nothing was counted.")
-    return real
+    if not is_number(value):
+        raise ReportError(f"{name} is {shown(value)} (a {type(value).__name__}); it must be a finite number. Nothing was counted.")
+    return float(value)
