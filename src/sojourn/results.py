@@ -13,7 +13,7 @@ from sojourn.instance.regret_bounds import RegretBounds
 from sojourn.learn.estimate import Estimate
 from sojourn.learn.learner import History, Plan
 from sojourn.model.checks import Checks, Verdict
-from sojourn.model.names import Names
+from sojourn.model.names import Labels, Names
 from sojourn.simulation.episodes import EpisodeRecord, Episodes
 from sojourn.simulation.regret import Point
 from sojourn.simulation.run import Run
@@ -28,6 +28,6 @@ from sojourn.study.task import Replication
 
 __all__ = [
     "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes", "Estimate",
-    "Evaluation", "Failure", "GainGap", "History", "LeastDivergence", "Names", "Optimum", "Plan", "Point", "Proof",
+    "Evaluation", "Failure", "GainGap", "History", "Labels", "LeastDivergence", "Names", "Optimum", "Plan", "Point", "Proof",
     "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "Summary", "Verdict",
 ]
