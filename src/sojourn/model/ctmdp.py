@@ -269,13 +269,16 @@ class CTMDP:
                    running: ArrayLike | None = None, *, cost: ArrayLike | None = None, running_cost: ArrayLike | None = None,
                    transition_reward: Any = None, states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None,
                    rate_bounds: tuple[float, float] | None = None, normalize_rows: bool = False, name: str = "",
-                   holding: str = "exponential") -> CTMDP:
-        """Build from flat lists over pairs: `state[k]`, `action[k]` (positions), a sparse or dense (P, S) `transition`."""
+                   holding: str = "exponential", events: EventTable | None = None) -> CTMDP:
+        """Build from flat lists over pairs: `state[k]`, `action[k]` (positions), a sparse or dense (P, S) `transition`.
+
+        `events` declares shared rates; its pairs are numbered as the model's, by state and then by action.
+        """
         from sojourn.model.build import from_pairs
 
         return from_pairs(state, action, transition, rate, reward, running, cost=cost, running_cost=running_cost,
                           transition_reward=transition_reward, states=states, actions=actions, rate_bounds=rate_bounds,
-                          normalize_rows=normalize_rows, name=name, holding=holding)
+                          normalize_rows=normalize_rows, name=name, holding=holding, events=events)
 
     @classmethod
     def from_generators(cls, generators: Any, reward: ArrayLike | None = None, running: ArrayLike | None = None, *,
