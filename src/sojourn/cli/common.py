@@ -7,7 +7,6 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -102,22 +101,6 @@ def folded(text: str, width: int) -> list[str]:
         fits = len(line) <= width or width < NARROWEST
         found += [line] if fits else textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False) or [line]
     return found
-
-
-def columns(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Return a table as aligned lines; the columns listed in `right` are flush right.
-
-    >>> print("\\n".join(columns(("state", "bias"), [("idle", "0.0"), ("busy", "-1.5")], right=[1])))
-    state  bias
-    idle    0.0
-    busy   -1.5
-    """
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    lines = []
-    for row in [head, *rows]:
-        cells = [cell.rjust(width) if i in right else cell.ljust(width) for i, (cell, width) in enumerate(zip(row, widths))]
-        lines.append("  ".join(cells).rstrip())
-    return lines
 
 
 def console(stderr: bool = False) -> Any:

@@ -4,15 +4,16 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import columns, json_option, model_argument, policy_object, print_json, read_model, say
+from sojourn.cli.common import json_option, model_argument, policy_object, print_json, read_model, say
+from sojourn.model.columns import columns
 
 ROWS = 24
 
 
 @click.command("solve")
 @model_argument
-@click.option("--method", default="auto", show_default=True, help="How to solve it.",
-              type=click.Choice(["auto", "policy-iteration", "value-iteration", "linear-programming"]))
+@click.option("--method", default="auto", show_default=True, metavar="NAME",
+              help="auto, policy-iteration, value-iteration or linear-programming.")
 @click.option("--tolerance", default=1e-9, show_default=True, type=float,
               help="Width of the certificate, relative to |gain|.")
 @json_option

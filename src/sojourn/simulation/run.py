@@ -15,7 +15,7 @@ from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.words import html_card
 from sojourn.simulation.episodes import Episodes
-from sojourn.simulation.regret import Point
+from sojourn.simulation.regret import COLUMNS, REGRETS, Point
 
 if TYPE_CHECKING:
     from sojourn.report.look import Figure
@@ -73,9 +73,7 @@ class Run:
 
     def columns(self) -> dict[str, np.ndarray]:
         """Return the checkpoints as columns, named as in the export of a study."""
-        return {"epoch": self.epochs, "time": self.times, "reward": self.rewards, "regret": self.regret,
-                "completed_regret": self.completed_regret, "adjusted_regret": self.adjusted_regret,
-                "pseudo_regret": self.pseudo_regret}
+        return {name: getattr(self, column) for name, column in zip(("epoch", "time", "reward", *REGRETS), COLUMNS, strict=True)}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the run to a file: the checkpoints as `.csv` or `.parquet`, or as `.npz` all of it (visits, gain, bias, trajectory
