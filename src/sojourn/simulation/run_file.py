@@ -48,7 +48,8 @@ def _npz(run: Run, stream: IO[bytes]) -> None:
     arrays |= {"states": list(run.model.states.labels), "actions": list(run.model.actions.labels), "model": run.model.name,
                "learner": called(run.learner), "start": str(run.start), "state": str(run.state)}
     if run.trajectory is not None:
-        arrays |= {f"trajectory_{part.name}": getattr(run.trajectory, part.name) for part in fields(run.trajectory)}
+        columns = {part.name: getattr(run.trajectory, part.name) for part in fields(run.trajectory)}
+        arrays |= {f"trajectory_{name}": column for name, column in columns.items() if column is not None}
     whole: dict[str, Any] = {name: np.asarray(value) for name, value in arrays.items()}
     np.savez_compressed(stream, **whole)
 
