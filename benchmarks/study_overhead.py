@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from sojourn.model.pack import pack
 from sojourn.study.executors import dask_executor, process_pool
-from sojourn.study.pack import pack
 from sojourn.study.store import Result, Store
 from sojourn.study.study import Study
 

@@ -30,6 +30,10 @@ class ToleranceError(SojournError, RuntimeError):
         self.best = best
 
 
+class TooLarge(ToleranceError):
+    """An exact computation would need too much time or memory; nothing was computed."""
+
+
 class ParameterError(SojournError, ValueError):
     """A parameter out of its range, or unknown."""
 
@@ -40,6 +44,10 @@ class ReportError(SojournError, ValueError):
 
 class StoreError(SojournError, RuntimeError):
     """A study's store cannot be used as asked."""
+
+
+class ControlError(SojournError, RuntimeError):
+    """A controller's file cannot be used as asked: owned by another process, damaged, full disk."""
 
 
 class ReplicationError(SojournError, RuntimeError):

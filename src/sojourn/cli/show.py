@@ -81,5 +81,5 @@ def _walked(model: Any, name: str, epochs: int, seed: int) -> Any:
         who = model.admissible / np.sum(model.admissible, axis=1, keepdims=True)
     else:
         options = dict.fromkeys(("rate_bounds", "delta", "horizon", "reward_range"))
-        who = built(model, {**options, "name": name, "seed": seed, "supports": False, "unscaled": False, "param": ()})
+        who = built(model, {**options, "name": name, "seed": seed, "supports": False, "param": ()})
     return simulate(model, who, max_epochs=epochs, seed=seed, record=True)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sojourn.errors import TooLarge
 from sojourn.instance.first_passage import Passage
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.certificate import generator_step
 from sojourn.solving.double_double import Pair, add
-from sojourn.solving.elimination import TooLarge
 from sojourn.solving.optimality import EPSILON
 from sojourn.solving.refine import optimal_refined
 from sojourn.solving.solution import Solution
@@ -42,10 +42,9 @@ class Proof:
     gain_error: float
     pairs: np.ndarray
 
-    def steps(self, model: CTMDP) -> tuple[np.ndarray, np.ndarray]:
-        """Return h(j) - h(s) of every jump and a bound on its error."""
-        own = np.repeat(model.pair_state, np.diff(model.row_start))
-        j, (high, low) = model.next_state, self.bias
+    def steps(self, own: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return h(j) - h(own) of every jump from a state `own` to a state j, and a bound on its error."""
+        high, low = self.bias
         step = add((high[j], low[j]), (-high[own], -low[own]))
         size = np.abs(high[j]) + np.abs(high[own])
         return step[0], self.bias_error[j] + self.bias_error[own] + UNIT * size + EPSILON * np.abs(step[0])

@@ -31,6 +31,9 @@ def as_dict(d: Difficulty) -> dict[str, Any]:
         "bias": dict(zip(m.states, d.bias.tolist())),
         "lower_bound_constant": value_or_none(lambda: d.lower_bound_constant),
         "lower_bound_constant_bounds": value_or_none(lambda: d.lower_bound_constant_bounds),
+        "lower_bound_constant_unknown": value_or_none(lambda: d.lower_bound_constant_unknown),
+        "lower_bound_constant_unknown_bounds": value_or_none(lambda: d.lower_bound_constant_unknown_bounds),
+        "lower_bound_meaningful_from": value_or_none(lambda: d.meaningful_epochs()),
         "gain_gap": value_or_none(lambda: d.gain_gap),
         "gain_gap_bounds": value_or_none(lambda: d.gain_gap_bounds),
         "gain_gap_exact": value_or_none(lambda: d.gain_gaps.exact),
@@ -85,6 +88,12 @@ def constants(d: Difficulty) -> list[tuple[str, str, str]]:
             "C(M)",
             _show(value_or_none(lambda: d.lower_bound_constant)),
             "reward per log N that any uniformly fast learner pays (eq:CM)" + _within(lambda: d.lower_bound_constant_bounds),
+        ),
+        (
+            "C_u(M)",
+            _show(value_or_none(lambda: d.lower_bound_constant_unknown)),
+            "the same for a learner that is not told which jumps are possible"
+            + _within(lambda: d.lower_bound_constant_unknown_bounds),
         ),
         (
             "g",

@@ -24,7 +24,7 @@ from sojourn.errors import ParameterError, ReportError
 from sojourn.kernels.driver import planner
 from sojourn.kernels.ledger import LEFT, NO_LIMIT, Desk, empty_plan
 from sojourn.learn.counts import NO_SLOTS, Counts, pairs_of
-from sojourn.learn.saving import given_parameters, header, plain_parameters, refuse_others
+from sojourn.learn.saving import given_parameters, header, plain_parameters, refuse_others, settings_of
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
 
@@ -47,7 +47,7 @@ class Plan:
     info: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class History:
     """What happened: one row per epoch, at most MAX_CHUNK rows.  `reward` is the lump sum with any transition reward."""
 
@@ -59,6 +59,9 @@ class History:
 
     def __len__(self) -> int:
         return len(self.state)
+
+    def __repr__(self) -> str:
+        return f"<History: {len(self):,} epochs, time {self.holding_time.sum():.6g}, reward {self.reward.sum():.6g}>"
 
 
 class Learner:
@@ -95,6 +98,11 @@ class Learner:
         self.parameters = given_parameters(cls, args, more)
         self.given = plain_parameters(cls, args, more)
         return self
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters in use, defaults included, such as {"delta": 0.01, ...}; one that is None says nothing and is left out."""
+        return settings_of(self)
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
@@ -168,7 +176,7 @@ class Learner:
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={text}" for name, text in self.parameters.items() if text != "None")
         counted = f": {self.counts.epoch - 1:,} epochs counted" if self.counts is not None else ""
-        return f"<{type(self).__name__}({given}){counted}>"
+        return f"<{self.called or type(self).__name__}({given}){counted}>"
 
 
 def checked_knowledge(knowledge: Any) -> Knowledge:

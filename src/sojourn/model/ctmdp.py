@@ -159,7 +159,7 @@ class CTMDP:
         if isinstance(policy, np.ndarray) and policy.dtype.kind in "iu" and policy.min() >= 0:  # the fast way, all at once
             wanted = np.arange(self.n_states) * self.n_actions + policy
             key = self.pair_state * self.n_actions + self.pair_action
-            found = np.minimum(np.searchsorted(key, wanted), self.n_pairs - 1)
+            found: np.ndarray = np.minimum(np.searchsorted(key, wanted), self.n_pairs - 1)
             if policy.max() < self.n_actions and (key[found] == wanted).all():
                 return found
         return np.array([self.pair(s, a) for s, a in enumerate(policy)], dtype=np.int64)

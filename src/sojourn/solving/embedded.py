@@ -35,6 +35,7 @@ class Guess:
     sweeps: int = 0
     ended: bool = False
     deepened: bool = False  # evaluated further than its own gain needs, so that ties are seen as such
+    start: np.ndarray | None = None  # a policy that is better to start from, where this one got lost
     widths: list[tuple[int, float]] = field(default_factory=list)
 
     @property

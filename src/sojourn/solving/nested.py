@@ -29,6 +29,7 @@ FAILURES = 3  # evaluations that may need all of these
 def nested(model: Arrays, n_actions: int, tolerance: float, progress: Progress) -> Guess:
     """Return the guess whose Bellman step is at most `tolerance` wide, relative to the gain, or how far it got."""
     guess = _start(model, n_actions, progress)
+    guess.start = guess.pairs.copy()
     _iterate(model, guess, tolerance, ROUNDS, progress)
     return guess
 

@@ -10,6 +10,7 @@ from sojourn.errors import AssumptionError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.graph import end_components, strong_components, sure_reach
 from sojourn.solving.chain import Chain, chain_of
+from sojourn.solving.elimination import NARROW, is_narrow
 from sojourn.solving.optimality import best_pairs
 from sojourn.solving.value import PolicyValue, value_of
 
@@ -90,6 +91,29 @@ def is_connected(model: CTMDP) -> bool:
 
     rows = (model.pair_start, model.row_start, model.next_state)
     return reaches_all(*rows) and reached_by_all(*rows) == 1
+
+
+def is_line(model: CTMDP, pairs: np.ndarray) -> bool:
+    """Return whether the states stand in a line under a policy, more or less: then taking them out one by one is cheap."""
+    from sojourn.kernels.connected import is_wide
+
+    return not is_wide(model.row_start, model.next_state, pairs, NARROW) and is_narrow(model.matrix[pairs])
+
+
+def towards_most_income(model: CTMDP) -> np.ndarray:
+    """Return a policy (pair per state) that goes where the largest income is, each step as near to it as possible on average."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import dijkstra
+
+    income = model.expected_reward * model.rate + model.running
+    goal = int(model.pair_state[np.argmax(income)])
+    back = csr_matrix((np.ones(len(model.next_state)), (model.next_state, model.pair_state[_pair_of_jump(model)])),
+                      shape=(model.n_states, model.n_states))
+    steps = dijkstra(back, indices=np.array([goal]), unweighted=True)[0]
+    steps = np.where(np.isfinite(steps), steps, model.n_states)
+    pairs = best_pairs(model, -(model.matrix @ steps))
+    pairs[goal] = np.argmax(income)
+    return pairs
 
 
 def _pair_of_jump(model: CTMDP) -> np.ndarray:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,8 +13,9 @@ from typing import Any
 
 from sojourn.errors import SojournError, unknown_name
 from sojourn.learn.catalogue import LEARNERS, Entry, entry_from, learner_class, learner_for
+from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
-from sojourn.study.pack import canonical, digest, pack, unpack
+from sojourn.model.pack import canonical, digest, pack, storable, unpack
 
 ARRAYS = ("pair_start", "pair_action", "row_start", "next_state", "probability", "rate", "reward", "running", "transition_reward")
 
@@ -86,11 +89,18 @@ class LearnerEntry:
         """The names of the parameters that its constructor takes."""
         return set(inspect.signature(self.kind).parameters) - {"knowledge", "seed", "self", "model"}
 
-    def make(self, model: CTMDP, seed: Any) -> Any:
+    def make(self, model: CTMDP, seed: Seed) -> Any:
         """Return a new learner for `model`, its randomness addressed by `seed`."""
         knowledge = model.knowledge(supports=self.supports)
         which = self.home or self.name
         return learner_for(model, which, knowledge=knowledge, seed=seed, parameters=self.parameters, folder=self.folder)
+
+    def uses(self, models: Sequence[CTMDP]) -> dict[str, Any]:
+        """Return the values of its parameters, defaults included; those that differ from model to model are left out."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said when the study was read
+            first, *others = [getattr(self.make(model, 0), "settings", {}) for model in models]
+        return {k: v for k, v in first.items() if storable(v) and all(other.get(k) == v for other in others)}
 
     def problems(self) -> list[str]:
         """Return what is wrong with the parameters' names, each with the nearest right name."""

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn.study.pack import canonical
-from sojourn.study.schema import checksum, speaking, transaction
+from sojourn.control.database import checksum, transaction
+from sojourn.model.pack import canonical
+from sojourn.study.schema import speaking
 
 if TYPE_CHECKING:
     from sojourn.study.store import Store

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import socket
 import sys
 import time
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
+from sojourn.control.lock import locked
 from sojourn.errors import StoreError
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]
 
 
 class Lock:
@@ -65,7 +60,7 @@ class Lock:
 
     def _taken(self) -> bool:
         """Return whether the lock file is ours, and still the one that others would find by its name."""
-        if not _locked(self._file):
+        if not locked(self._file):
             return False
         with contextlib.suppress(OSError):
             if os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path)):
@@ -78,7 +73,7 @@ class Lock:
         """Lock the store's own file too, if it has several names; return whether nobody else holds it."""
         if self._itself is None and self.store.is_file() and self.store.stat().st_nlink > 1:
             self._itself = open(self.store, "r+b")  # noqa: SIM115 - held until `release`
-            if not _locked(self._itself):
+            if not locked(self._itself):
                 self._itself.close()
                 self._itself = None
                 return False
@@ -100,16 +95,3 @@ class Lock:
             if self._itself is not None:
                 self._itself.close()
             self._file.close()
-
-
-def _locked(file: IO[Any]) -> bool:
-    """Lock an open file for this process alone; return False if another holds it."""
-    if fcntl is None:  # pragma: no cover - Windows
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except OSError as error:
-        if error.errno in (errno.EACCES, errno.EAGAIN):
-            return False
-        raise

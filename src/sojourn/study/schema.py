@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+from sojourn.control.database import Words, open_reading, open_writing, said, transaction
 from sojourn.errors import StoreError
-from sojourn.study.pack import digest
 
 APPLICATION_ID = 0x534A524E  # "SJRN" in the file's header
 FORMAT = 1
@@ -42,28 +42,7 @@ def connect(path: Path, write: bool) -> sqlite3.Connection:
     if path.is_dir():
         raise StoreError(f"{path} is a folder; a store is one file, such as {path / 'study.sqlite'}.")
     with speaking(path):
-        if write:
-            database = sqlite3.connect(path, isolation_level=None, timeout=10)
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = FULL")
-            database.execute("PRAGMA foreign_keys = ON")
-            return database
-        return _readable(path)
-
-
-def _readable(path: Path) -> sqlite3.Connection:
-    """Open for reading; in a folder that cannot be written, where no log is pending, as a file that nobody changes."""
-    address = path.absolute().as_uri()
-    database = sqlite3.connect(f"{address}?mode=ro", uri=True, isolation_level=None, timeout=10)
-    try:
-        database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        return database
-    except sqlite3.OperationalError:
-        log = Path(f"{path}-wal")
-        if log.exists() and log.stat().st_size:
-            raise
-        database.close()
-        return sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True, isolation_level=None)
+        return open_writing(path) if write else open_reading(path)
 
 
 def prepare(database: sqlite3.Connection, path: Path, write: bool) -> None:
@@ -116,47 +95,9 @@ def _migrate(database: sqlite3.Connection, path: Path, version: int, write: bool
         _mark(database, FORMAT)
 
 
-@contextlib.contextmanager
-def transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing."""
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        database.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            database.execute("ROLLBACK")
-        raise
-
-
-@contextlib.contextmanager
-def speaking(path: Path) -> Iterator[None]:
+def speaking(path: Path) -> contextlib.AbstractContextManager[None]:
     """Turn SQLite's errors into sentences that say what is safe and what to do."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise StoreError(f"the store {path}: {_sentence(str(error))}") from error
-    except UnicodeDecodeError as error:  # SQLite's own message quotes bytes that are no text any more
-        raise StoreError(f"the store {path}: " + damaged(f"its tables cannot be read ({error})")) from error
-
-
-def _sentence(said: str) -> str:
-    if "not a database" in said or "unsupported file format" in said:
-        return (
-            f"{said}. Either it never was a store, or its first bytes are damaged; restore it from a copy, or start anew elsewhere."
-        )
-    if any(words in said for words in ("malformed", "corrupt", "Could not decode", "no such table", "no such column")):
-        return damaged(said)
-    if "full" in said or "I/O error" in said or "too big" in said:
-        return (
-            f"{said}. What was written before is safe; free some space (or raise the file size limit), then run again "
-            "and the study goes on from there."
-        )
-    if "readonly" in said or "read-only" in said or "unable to open" in said:
-        return f"{said}. The file and its folder must be writable; choose another place with --store."
-    if "locked" in said or "busy" in said:
-        return f"{said} by another program; end that program, or wait for it."
-    return said
+    return said(path, WORDS)
 
 
 def damaged(what: str) -> str:
@@ -168,6 +109,4 @@ def damaged(what: str) -> str:
     )
 
 
-def checksum(*values: object) -> str:
-    """Return the checksum of a row's columns."""
-    return digest(*[value if isinstance(value, bytes) else repr(value) for value in values])
+WORDS = Words("the store", StoreError, damaged, "the study goes on from there", "choose another place with --store")

@@ -17,9 +17,9 @@ from sojourn.errors import FileError, ParameterError, SojournError, unknown_name
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.files import file_path, load
+from sojourn.model.pack import storable
 from sojourn.simulation.holding import holding_laws
 from sojourn.study.entries import LearnerEntry, ModelEntry
-from sojourn.study.pack import canonical
 from sojourn.study.said import as_table
 from sojourn.study.toml import to_toml
 
@@ -96,7 +96,7 @@ def checked_study(raw: Mapping[str, Any], folder: Path | None = None, text: str 
     )
     learners = _unique(
         "learners",
-        [_learner(entry, i + 1, given["epochs"], folder, problems) for i, entry in enumerate(_tables(raw, "learners", problems))],
+        [_learner(entry, i + 1, folder, problems) for i, entry in enumerate(_tables(raw, "learners", problems))],
         problems,
     )
     problems += _trial(models, learners, given["start"] if isinstance(given["start"], (int, str)) else 0)
@@ -250,7 +250,7 @@ def _built(way: str, value: Any, parameters: dict[str, Any], folder: Path | None
     return make(value, **parameters) if way == "zoo" else load((folder or Path()) / value)
 
 
-def _learner(entry: Any, number: int, epochs: int | None, folder: Path | None, problems: list[str]) -> LearnerEntry | None:
+def _learner(entry: Any, number: int, folder: Path | None, problems: list[str]) -> LearnerEntry | None:
     where = f"[[learners]] {number}"
     try:
         entry = as_table(entry)
@@ -278,10 +278,8 @@ def _learner(entry: Any, number: int, epochs: int | None, folder: Path | None, p
     wrong = [
         f"{key} is {_short(value)}; a parameter must be a finite number, a text, true, false, or a list or table of these."
         for key, value in parameters.items()
-        if not _plain(value)
+        if not storable(value)
     ] or found.problems()
-    if not wrong and epochs and {"delta", "horizon"} <= found.settings and not {"delta", "horizon"} & set(parameters):
-        found = replace(found, parameters=parameters | {"horizon": epochs})  # delta = 1/N, thm:UCRL
     problems += [f"{where}: {problem}" for problem in wrong]
     return None if wrong else found
 
@@ -289,15 +287,6 @@ def _learner(entry: Any, number: int, epochs: int | None, folder: Path | None, p
 def _is_text(value: Any) -> bool:
     """Return whether a name can be written: a text that is not empty and holds no half of a character pair."""
     return isinstance(value, str) and bool(value.strip()) and not any("\ud800" <= char <= "\udfff" for char in value)
-
-
-def _plain(value: Any) -> bool:
-    """Return whether a parameter can be part of a content key: dates, NaN and objects cannot."""
-    try:
-        canonical(value)
-        return True
-    except (TypeError, ValueError, RecursionError):
-        return False
 
 
 def _default_label(name: str, parameters: dict[str, Any]) -> str:

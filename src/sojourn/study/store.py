@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from sojourn.control.database import checksum, close_writing, transaction
 from sojourn.errors import StoreError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.files import file_path
+from sojourn.model.pack import canonical, digest, unpack
 from sojourn.study.entries import unpacked_model
 from sojourn.study.failures import failure_rows
 from sojourn.study.lock import Lock
-from sojourn.study.pack import canonical, digest, unpack
-from sojourn.study.schema import RESULTS, checksum, connect, damaged, prepare, speaking, transaction
+from sojourn.study.schema import RESULTS, connect, damaged, prepare, speaking
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,12 @@ class StoredLearner:
     label: str
     key: str
     source: dict[str, Any]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters it uses, defaults included; from a store that does not say, those that the study file gave."""
+        given = {k: v for k, v in self.source["said"].items() if k not in ("name", "label", "class")}
+        return {**self.source.get("uses", {}), **given}
 
 
 @dataclass(frozen=True)
@@ -98,11 +103,7 @@ class Store:
         """Fold the log into the one file, and give the lock back."""
         database = getattr(self, "_database", None)
         if database is not None:
-            if self.write:
-                with contextlib.suppress(sqlite3.Error):  # a full disk: the log keeps what was acknowledged, for the next opening
-                    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                    database.execute("PRAGMA journal_mode = DELETE")  # one file, which can be read where nothing can be written
-            database.close()
+            close_writing(database) if self.write else database.close()
         if self._lock is not None:
             self._lock.release()
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from sojourn.errors import AssumptionError, ToleranceError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.pack import pack, unpack
 from sojourn.simulation.checkpoints import Checkpoints
 from sojourn.simulation.regret import Point
 from sojourn.simulation.walk import Walk
@@ -19,7 +20,6 @@ from sojourn.solving.solution import Solution
 from sojourn.solving.solve import solve
 from sojourn.study.entries import LearnerEntry, unpacked_model
 from sojourn.study.failures import described
-from sojourn.study.pack import pack, unpack
 
 COLUMNS = ("epochs", "times", "rewards", "regret", "completed_regret", "adjusted_regret", "pseudo_regret")
 KEPT_POLICIES = 20

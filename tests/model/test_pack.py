@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.errors import StoreError
-from sojourn.study.pack import canonical, digest, pack, unpack
+from sojourn.model.pack import canonical, digest, pack, unpack
 
 leaves = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=5), st.binary(max_size=5))
 trees = st.recursive(

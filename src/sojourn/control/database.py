@@ -1,0 +1,107 @@
+"""SQLite as every file of ours uses it: one writer, a write-ahead log, every commit synced, errors in sentences."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from sojourn.errors import SojournError
+from sojourn.model.pack import digest
+
+
+class Words(NamedTuple):
+    """How a kind of file speaks: its name, its error, what to do when it is damaged, after a full disk, in a bad place."""
+
+    name: str  # "the store"
+    error: type[SojournError]
+    damaged: Callable[[str], str]
+    goes_on: str  # after "then run again and ..."
+    elsewhere: str
+
+
+def open_writing(path: Path) -> sqlite3.Connection:
+    """Open for writing: commits go to a write-ahead log and are on the disk when COMMIT returns.
+
+    On macOS a plain fsync leaves data in the drive's own memory, so the drive is told to write it out (F_FULLFSYNC).
+    """
+    database = sqlite3.connect(path, isolation_level=None, timeout=10, check_same_thread=False)
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute("PRAGMA synchronous = FULL")
+    database.execute("PRAGMA foreign_keys = ON")
+    if sys.platform == "darwin":  # pragma: no cover - macOS
+        database.execute("PRAGMA fullfsync = ON")
+        database.execute("PRAGMA checkpoint_fullfsync = ON")
+    return database
+
+
+def open_reading(path: Path) -> sqlite3.Connection:
+    """Open for reading; in a folder that cannot be written, where no log is pending, as a file that nobody changes."""
+    address = path.absolute().as_uri()
+    database = sqlite3.connect(f"{address}?mode=ro", uri=True, isolation_level=None, timeout=10, check_same_thread=False)
+    try:
+        database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return database
+    except sqlite3.OperationalError:
+        log = Path(f"{path}-wal")
+        if log.exists() and log.stat().st_size:
+            raise
+        database.close()
+        return sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+
+
+def close_writing(database: sqlite3.Connection) -> None:
+    """Fold the log into the one file, which can then be read where nothing can be written, and close it."""
+    with contextlib.suppress(sqlite3.Error):  # a full disk: the log keeps what was acknowledged, for the next opening
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        database.execute("PRAGMA journal_mode = DELETE")
+    database.close()
+
+
+@contextlib.contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """All of it or nothing."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            database.execute("ROLLBACK")
+        raise
+
+
+@contextlib.contextmanager
+def said(path: Path, words: Words) -> Iterator[None]:
+    """Turn SQLite's errors into sentences that say what is safe and what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise words.error(f"{words.name} {path}: {_sentence(str(error), words)}") from error
+    except UnicodeDecodeError as error:  # SQLite's own message quotes bytes that are no text any more
+        raise words.error(f"{words.name} {path}: " + words.damaged(f"its tables cannot be read ({error})")) from error
+
+
+def _sentence(text: str, words: Words) -> str:
+    kind = words.name.removeprefix("the ")
+    if "not a database" in text or "unsupported file format" in text:
+        return (f"{text}. Either it never was a {kind}, or its first bytes are damaged; restore it from a copy, "
+                "or start anew elsewhere.")
+    if any(part in text for part in ("malformed", "corrupt", "Could not decode", "no such table", "no such column")):
+        return words.damaged(text)
+    if "full" in text or "I/O error" in text or "too big" in text:
+        return (f"{text}. What was written before is safe; free some space (or raise the file size limit), then run again "
+                f"and {words.goes_on}.")
+    if "readonly" in text or "read-only" in text or "unable to open" in text:
+        return f"{text}. The file and its folder must be writable; {words.elsewhere}."
+    if "locked" in text or "busy" in text:
+        return f"{text} by another program; end that program, or wait for it."
+    return text
+
+
+def checksum(*values: object) -> str:
+    """Return the checksum of a row's columns."""
+    return digest(*[value if isinstance(value, bytes) else repr(value) for value in values])
