@@ -10,6 +10,7 @@ import json
 import resource
 import sys
 import time
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -55,7 +56,7 @@ def mdpsolver(path, tolerance):
     bounds = m.row_start.tolist()
     probability, column, cost = m.probability.tolist(), m.next_state.tolist(), m.cost.tolist()
     pairs = m.pair_start.tolist()
-    chosen = [range(a, b) for a, b in zip(pairs, pairs[1:])]
+    chosen = [range(a, b) for a, b in pairwise(pairs)]
     model = package.model()
     model.mdp(rewards=[[-cost[k] for k in ks] for ks in chosen],
               tranMatProbs=[[probability[bounds[k]:bounds[k + 1]] for k in ks] for ks in chosen],

@@ -1,4 +1,4 @@
-"""One Bellman step at a guess, with every rounding counted outward: what `solving/certificate.py` says, compiled for large models."""
+"""One Bellman step at a guess, every rounding counted outward: `solving/certificate.py`, compiled for large models."""
 
 import numpy as np
 
@@ -9,12 +9,13 @@ TINY = 5e-324  # what one product may lose to underflow
 
 
 @kernel
-def proved(pair_start, row_start, next_state, probability, rate, reward, running, reward_size, u, gain, accuracy, first, last, choice):
+def proved(pair_start, row_start, next_state, probability, rate, reward, running, reward_size, u, gain, accuracy, first, last,
+           choice):
     """Return (low, high) over the states `first` to `last`; write the pair to take into `choice`.
 
-    low and high are min and max over states of max_a λ r + c + λ Σ_j p(j) (u(j) - u(s)), less and plus a bound on the error; the pair is the
-    first that is within `accuracy` of gain, or within rounding, of the best at (gain, u).  The readable twins are `generator_step`
-    in `solving/certificate.py` and `tied_pairs` in `solving/optimality.py`.
+    low and high are min and max over states of max_a λ r + c + λ Σ_j p(j) (u(j) - u(s)), less and plus a bound on the error; the
+    pair is the first that is within `accuracy` of gain, or within rounding, of the best at (gain, u).  The readable twins are
+    `generator_step` in `solving/certificate.py` and `tied_pairs` in `solving/optimality.py`.
     """
     widest = 0
     for s in range(first, last):

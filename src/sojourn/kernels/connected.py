@@ -28,7 +28,7 @@ def reaches_all(pair_start, row_start, next_state):
 
 @kernel
 def reached_by_all(pair_start, row_start, next_state):
-    """Return whether state 0 can be reached from every state: 1 yes, 0 no, -1 not known after some passes up and down the states."""
+    """Return whether state 0 can be reached from every state: 1 yes, 0 no, -1 not known after some passes."""
     n = pair_start.size - 1
     can = np.zeros(n, dtype=np.bool_)
     can[0] = True
@@ -52,7 +52,7 @@ def reached_by_all(pair_start, row_start, next_state):
 
 @kernel
 def is_wide(row_start, next_state, pairs, narrow):
-    """Return whether the chain of a policy is no line: some ball of radius r around state 0 holds more than 2 narrow (r + 1) states.
+    """Return whether the chain of a policy is no line: a ball of radius r holds more than 2 narrow (r + 1) states.
 
     In a line no jump spans more than `narrow` states, so a ball of radius r has at most 2 narrow r + 1.
     """

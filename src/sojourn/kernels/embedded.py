@@ -1,7 +1,8 @@
 """Sweeps at the jumps of a model (its embedded chain), and one Bellman step with what it proves.
 
-A visit to a pair k earns r_k = reward + running/λ and lasts τ_k = 1/λ.  Sweeps of one policy run in place (Gauss-Seidel), for reward
-and time together: x <- r + P x and y <- τ + P y.  Both drift upwards; the ratio of the drifts is the gain, x - gain y the bias.
+A visit to a pair k earns r_k = reward + running/λ and lasts τ_k = 1/λ.  Sweeps of one policy run in place (Gauss-Seidel), for
+reward and time together: x <- r + P x and y <- τ + P y.  Both drift upwards; the ratio of the drifts is the gain,
+x - gain y the bias.
 """
 
 import numpy as np
@@ -84,8 +85,9 @@ def sweep_pair(start, to, p, reward, time, xy, grown, backward):
 def best_step_reference(pair_start, row_start, next_state, probability, rate, income, gain, u, slack, first, last, choice):
     """Write the best pair of the states `first` to `last` at (gain, u) into `choice`; return (min, max, changes).
 
-    The best is the first that maximizes (income - gain)/λ + Σ_j p(j) (u(j) - u(s)); a pair chosen before is kept unless another one is better
-    by more than rounding.  min and max are over states of max_a income + λ Σ_j p(j) (u(j) - u(s)): up to rounding, the optimal gain lies between them.
+    The best is the first that maximizes (income - gain)/λ + Σ_j p(j) (u(j) - u(s)); a pair chosen before is kept unless another one
+    is better by more than rounding and more than `slack` times its own distance from 0.  min and max are over states of
+    max_a income + λ Σ_j p(j) (u(j) - u(s)): up to rounding, the optimal gain lies between them.
     """
     least, most, changes = np.inf, -np.inf, 0
     for s in range(first, last):
@@ -97,7 +99,9 @@ def best_step_reference(pair_start, row_start, next_state, probability, rate, in
             size[k] = (abs(income[k]) + abs(gain)) / rate[k] + np.abs(moves).sum()
             top = max(top, income[k] + rate[k] * moves.sum())
         best, old = max(value, key=lambda k: value[k]), choice[s]
-        if best != old and (old not in value or value[best] > value[old] + slack * abs(value[old]) + 16 * EPSILON * (size[best] + size[old])):
+        if old in value:
+            bar = value[old] + slack * abs(value[old]) + 16 * EPSILON * (size[best] + size[old])
+        if best != old and (old not in value or value[best] > bar):
             choice[s] = best
             changes += 1
         least, most = min(least, top), max(most, top)

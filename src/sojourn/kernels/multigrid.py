@@ -1,8 +1,8 @@
 """Parts of a multigrid method for the equations of one policy,  d(s) h(s) - Σ_j q(s, j) h(j) + gain w(s) = b(s).
 
-q are intensities between different states, d their sums by row, w and b time and income (1 and λ r + c on the finest level).  States
-are joined in pairs by their strongest tie, twice a level; the coarser equations are sums of the finer ones, with weights x that are
-roughly the time spent in each state, hence of the same form.
+q are intensities between different states, d their sums by row, w and b time and income (1 and λ r + c on the finest level).
+States are joined in pairs by their strongest tie, twice a level; the coarser equations are sums of the finer ones, with
+weights x that are roughly the time spent in each state, hence of the same form.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from sojourn.kernels.jit import kernel
 
 
 def generator_rows_reference(row_start, next_state, probability, rate, pairs):
-    """Return (start, to, intensity, out) of the policy `pairs`: jumps from a state to itself are left out, `out` sums the others."""
+    """Return (start, to, intensity, out) of the policy `pairs`: jumps to the same state are left out, `out` sums the others."""
     start, to, intensity, out = [0], [], [], []
     for s, k in enumerate(pairs):
         row = [i for i in range(row_start[k], row_start[k + 1]) if next_state[i] != s]
@@ -46,7 +46,7 @@ def generator_rows(row_start, next_state, probability, rate, pairs):
 
 
 def rough_law_reference(start, to, q, out, rounds):
-    """Return x, roughly with Σ_s x(s) q(s, j) = x(j) d(j): sweeps over this, forward and backward in turn, from 1 everywhere; mean 1."""
+    """Return x, roughly with Σ_s x(s) q(s, j) = x(j) d(j): by sweeps forward and backward from 1 everywhere; mean 1."""
     n = len(out)
     q_dense = np.zeros((n, n))
     np.add.at(q_dense, (np.repeat(np.arange(n), np.diff(start)), to), q)
@@ -192,7 +192,7 @@ def sums(w, x, group, count):
 
 
 def down_reference(start, to, q, out, x, group, b, count):
-    """Return (h, rest): h after a sweep forward from zero and one backward, and the sums over groups of x times what is left of b."""
+    """Return (h, rest): h after a sweep forward from zero and one backward, and the sums of x times what is left of b."""
     h = np.zeros(len(b))
     for s in [*range(len(b)), *range(len(b))[::-1]]:
         row = slice(start[s], start[s + 1])
@@ -203,7 +203,7 @@ def down_reference(start, to, q, out, x, group, b, count):
 
 @kernel
 def down(start, to, q, out, x, group, b, h, v, rest):
-    """See `down_reference`; h and rest are filled, v is scratch.  What is left of b is what the states before have changed by since."""
+    """See `down_reference`; h and rest are filled, v is scratch.  What is left of b is what states before have changed by."""
     n = b.size
     for s in range(n):
         total = b[s]

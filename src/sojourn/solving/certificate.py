@@ -51,8 +51,9 @@ def proved_and_chosen(model: CTMDP, u: np.ndarray, gain: float, accuracy: float)
     chosen, size, reward = np.empty(model.n_states, dtype=np.int64), reward_size(model), model.expected_reward
 
     def part(first: int, last: int) -> tuple[float, float]:
-        return proved(model.pair_start, model.row_start, model.next_state, model.probability, model.rate, reward, model.running, size,
-                      u, gain, accuracy, first, last, chosen)
+        low, high = proved(model.pair_start, model.row_start, model.next_state, model.probability, model.rate, reward,
+                           model.running, size, u, gain, accuracy, first, last, chosen)
+        return float(low), float(high)
 
     found = in_parts(part, model.n_states, len(model.next_state))
     low, high = min(low for low, _ in found), max(high for _, high in found)

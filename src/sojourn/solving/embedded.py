@@ -49,8 +49,9 @@ def bellman(model: Arrays, guess: Guess, slack: float) -> int:
     With `slack`, a pair must gain more than that multiple of what the state's own equation is off by.
     """
     def part(first: int, last: int) -> tuple[float, float, int]:
-        return kernels.best_step(model.pair_start, model.row_start, model.next_state, model.probability, model.rate, model.income,
-                                 guess.gain, guess.u, slack, first, last, guess.pairs)
+        low, high, changes = kernels.best_step(model.pair_start, model.row_start, model.next_state, model.probability, model.rate,
+                                               model.income, guess.gain, guess.u, slack, first, last, guess.pairs)
+        return float(low), float(high), int(changes)
 
     found = in_parts(part, model.n_states, len(model.next_state))
     guess.low, guess.high = min(low for low, _, _ in found), max(high for _, high, _ in found)
@@ -63,13 +64,16 @@ def scale_of(model: Arrays, guess: Guess) -> float:
 
 
 def swept(model: Arrays, tolerance: float, most: int, progress: Progress) -> Guess:
-    """Return the guess whose Bellman step is at most `tolerance` wide, relative to the gain; `ended` is False where `most` sweeps will not do."""
+    """Return the guess whose Bellman step is at most `tolerance` wide, relative to the gain.
+
+    `ended` is False where `most` sweeps will not do.
+    """
     n = model.n_states
     guess = Guess(np.full(n, -1, dtype=np.int64), 0.0, np.zeros(n))
     visit = model.income / model.rate
     xy, grown = np.zeros((n, 2)), np.empty((n, 2))
     highest = float(np.abs(model.income).max())
-    rows = None
+    begun = False
     while True:
         changes = bellman(model, guess, 0.0)
         goal = tolerance * scale_of(model, guess)
@@ -80,12 +84,13 @@ def swept(model: Arrays, tolerance: float, most: int, progress: Progress) -> Gue
             return guess
         if guess.sweeps >= TRIAL and not _expected_end(guess.widths, goal) <= most:
             return guess
-        if changes or rows is None:
-            rows = kernels.chosen_rows(model.row_start, model.next_state, model.probability, model.rate, visit, guess.pairs)
+        if changes or not begun:
+            begun = True
+            start, to, p, reward, time = kernels.chosen_rows(model.row_start, model.next_state, model.probability, model.rate, visit, guess.pairs)
         guess.deepened = guess.ended
         first = 0.0
         for sweep in range(IN_A_ROW):
-            guess.gain, width = kernels.sweep_pair(*rows, xy, grown, guess.sweeps % 2 == 1)
+            guess.gain, width = kernels.sweep_pair(start, to, p, reward, time, xy, grown, guess.sweeps % 2 == 1)
             guess.sweeps += 1
             first = max(first, width)
             if sweep and (width <= (DEEPER if guess.ended else CLOSER) * first or guess.sweeps >= most):

@@ -1,7 +1,7 @@
 """The equations of one policy by multigrid: sweeps on the states, corrections from ever larger groups of states.
 
-Each level joins the states of the one below in groups of up to four by their strongest ties; the equations of a group are the sums of
-its states' equations, so the coarser chain is a chain again.  A level is solved by one or two steps of a minimal-residual
+Each level joins the states of the one below in groups of up to four by their strongest ties; the equations of a group are
+sums of its states' equations, so the coarser chain is a chain again.  A level is solved by one or two steps of a minimal-residual
 method around sweeps and the next level (a K-cycle); gain and bias are one system, closed exactly on the coarsest level.
 """
 
@@ -38,14 +38,14 @@ class Level:
         start, to, q, _ = self.rows
         x = self.law = kernels.rough_law(*self.rows, LAW)
         group, head, link = kernels.joined(start, to, q, x)
-        middle = kernels.summed_rows(start, to, q, x, group, head, link)
+        start, to, middle, _ = kernels.summed_rows(start, to, q, x, group, head, link)
         plain = np.ones(len(head))
-        above, head, link = kernels.joined(*middle[:3], plain)
-        rows = kernels.summed_rows(*middle[:3], plain, above, head, link)
-        if len(rows[2]) > SHRINK * len(q):
+        above, head, link = kernels.joined(start, to, middle, plain)
+        start, to, coarse, out = kernels.summed_rows(start, to, middle, plain, above, head, link)
+        if len(coarse) > SHRINK * len(q):
             return None
         self.group = kernels.composed(group, above)
-        return Level(*rows, kernels.sums(self.w, x, self.group, len(head)))
+        return Level(start, to, coarse, out, kernels.sums(self.w, x, self.group, len(head)))
 
     def close(self) -> None:
         """Invert the equations of the coarsest level together with  Σ h = 0."""
@@ -96,8 +96,8 @@ class Multigrid:
     """All levels of one policy's equations.  `usable` is False where its graph does not coarsen."""
 
     def __init__(self, model: Arrays, pairs: np.ndarray):
-        rows = kernels.generator_rows(model.row_start, model.next_state, model.probability, model.rate, pairs)
-        level = self.finest = Level(*rows, np.ones(model.n_states))
+        start, to, q, out = kernels.generator_rows(model.row_start, model.next_state, model.probability, model.rate, pairs)
+        level = self.finest = Level(start, to, q, out, np.ones(model.n_states))
         self.usable = False
         while level.n > COARSEST:
             above = level.coarsen()

@@ -1,8 +1,8 @@
 """Policy iteration with multigrid, begun on smaller models: for grids and other models whose chains forget slowly.
 
 A large model is first solved roughly on groups of four states, that one on groups again, and so on; each answer is where the next
-larger model starts.  A policy is evaluated only as far as the next improvement needs, and never less exactly than the best Bellman step
-so far allows; where evaluations do not get there (heavy load on long grids), `ended` is False.
+larger model starts.  A policy is evaluated only as far as the next improvement needs, and never less exactly than the best Bellman
+step so far allows; where evaluations do not get there (heavy load on long grids), `ended` is False.
 """
 
 from __future__ import annotations

@@ -46,9 +46,9 @@ class NotEnded(Exception):
 def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9, progress: bool = False) -> Solution:
     """Return the optimal gain (reward per unit time), bias (0 in state 0), policy and the bounds that prove the gain.
 
-    `method`: `policy-iteration` (elimination), `sweeps`, `multigrid`, `value-iteration`, `linear-programming`, or `auto`: small models and
-    lines by policy iteration; others by sweeps if these promise a soon end, else by multigrid; and the next one where a proof is too
-    wide.  `progress` writes a line on stderr from two seconds on.  `tolerance` is the width of the proved interval
+    `method`: `policy-iteration` (elimination), `sweeps`, `multigrid`, `value-iteration`, `linear-programming`, or `auto`: small
+    models and lines by policy iteration; others by sweeps if these promise a soon end, else by multigrid; and the next one where
+    a proof is too wide.  `progress` writes a line on stderr from two seconds on.  `tolerance` is the width of the proved interval
     relative to |gain|; where the gain is so near 0 that floats cannot prove that much, what they prove is accepted and
     `note` says so.  A wider one raises ToleranceError, which holds the answer in `.best`.
     A model whose optimal gain depends on the state is refused with the reason.
@@ -75,7 +75,7 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9, progress:
 
 def _first_that_proves(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress) -> Solution:
     """Return the solution by the first method whose proof is as narrow as asked; where none is, raise the best failure."""
-    order = ("sweeps", "multigrid", "policy-iteration", "value-iteration")
+    order: tuple[str, ...] = ("sweeps", "multigrid", "policy-iteration", "value-iteration")
     if model.n_states <= DENSE or is_line(model, start):
         order = ("policy-iteration", "value-iteration")
     best: ToleranceError | None = None

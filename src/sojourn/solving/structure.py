@@ -90,7 +90,7 @@ def is_connected(model: CTMDP) -> bool:
     from sojourn.kernels.connected import reached_by_all, reaches_all
 
     rows = (model.pair_start, model.row_start, model.next_state)
-    return reaches_all(*rows) and reached_by_all(*rows) == 1
+    return bool(reaches_all(*rows) and reached_by_all(*rows) == 1)
 
 
 def is_line(model: CTMDP, pairs: np.ndarray) -> bool:
