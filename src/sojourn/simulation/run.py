@@ -42,8 +42,8 @@ class Run:
     episodes: Episodes
     gain: float  # the optimal one, which the regrets measure against
     bias: np.ndarray
-    start: int
-    state: int  # where the run ended
+    start: Any  # the state in which it began, as the user calls it
+    state: Any  # where it ended
     seconds: float
     decisions_per_second: float  # over the later half of the decisions
     model: CTMDP
