@@ -86,7 +86,8 @@ def swept(model: Arrays, tolerance: float, most: int, progress: Progress) -> Gue
             return guess
         if changes or not begun:
             begun = True
-            start, to, p, reward, time = kernels.chosen_rows(model.row_start, model.next_state, model.probability, model.rate, visit, guess.pairs)
+            start, to, p, reward, time = kernels.chosen_rows(model.row_start, model.next_state, model.probability, model.rate,
+                                                             visit, guess.pairs)
         guess.deepened = guess.ended
         first = 0.0
         for sweep in range(IN_A_ROW):
