@@ -16,7 +16,7 @@ stream.  So a learner can be given to another walker at any moment, which asks i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -114,7 +114,7 @@ class Learner:
 
     called: str = ""  # the name it was asked for by, such as "default"
 
-    def __new__(cls, *args: Any, **more: Any) -> Learner:
+    def __new__(cls, *args: Any, **more: Any) -> Self:
         self = super().__new__(cls)
         self.parameters = given_parameters(cls, args, more)
         self.given = plain_parameters(cls, args, more)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 from sojourn.errors import ModelError
 from sojourn.model.names import Names
 from sojourn.model.numbers import shown
+
+Policy = Sequence[Any] | Mapping[Any, Any] | np.ndarray  # an action per state, {state: action}, or (S, A) probabilities
 
 
 def chosen_actions(policy: Any, states: Names, actions: Names, error: type[Exception] = ModelError) -> np.ndarray:

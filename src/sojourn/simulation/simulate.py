@@ -17,6 +17,7 @@ from sojourn.learn.abilities import Acting, Planning
 from sojourn.learn.catalogue import is_named, learner_for
 from sojourn.learn.learner import History
 from sojourn.learn.streams import Seed
+from sojourn.model.choosing import Policy
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import positive, whole
@@ -26,8 +27,6 @@ from sojourn.simulation.regret import Point, columns_of
 from sojourn.simulation.run import Run
 from sojourn.simulation.walk import Walk
 from sojourn.solving.solution import Solution
-
-Policy = Sequence[Any] | Mapping[Any, Any] | np.ndarray  # an action per state, {state: action}, or (S, A) probabilities
 
 
 class Listener(Protocol):

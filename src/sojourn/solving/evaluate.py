@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sojourn.errors import AssumptionError, ModelError, TooLarge
-from sojourn.model.choosing import checked_probabilities, is_row
+from sojourn.model.choosing import Policy, checked_probabilities, is_row
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_array
 from sojourn.solving.chain import Chain, chain_of, mixed_chain, require_scale
@@ -44,7 +43,7 @@ class Evaluation:
         return f"<Evaluation: gain {self.gain:.12g} per unit time, proved in [{lo:.15g}, {hi:.15g}]; {len(self.bias)} states>"
 
 
-def evaluate(model: CTMDP, policy: Sequence[Any] | Mapping[Any, Any] | np.ndarray) -> Evaluation:
+def evaluate(model: CTMDP, policy: Policy) -> Evaluation:
     """Return the long-run value of `policy`: an action per state as the user calls it, {state: action}, an array of positions such
     as `solution.policy`, or (S, A) probabilities.
 
