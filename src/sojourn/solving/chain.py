@@ -44,7 +44,7 @@ class Chain:
     def classes(self) -> list[np.ndarray]:
         """Return the recurrent classes."""
         tail = np.repeat(np.arange(self.n_states), np.diff(self.matrix.indptr))
-        return closed_classes(self.n_states, tail, self.matrix.indices)
+        return closed_classes(self.n_states, tail, self.matrix.indices, neat=True)
 
     def restricted(self, states: np.ndarray) -> Chain:
         """Return the chain on a closed set of states."""

@@ -53,6 +53,8 @@ def _climb(model: CTMDP, pairs: np.ndarray) -> tuple[Answer, bool]:
         often = int(np.argmax(value.law))
         answer = pairs, value, len(seen)
         pairs = improved(model, pairs, value.gain, value.bias) if value.beyond is None else improved_beyond(model, pairs, value)
+        if np.array_equal(pairs, answer[0]):
+            return answer, True
 
 
 def polished(chain: Chain, value: PolicyValue) -> PolicyValue:
