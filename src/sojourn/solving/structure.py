@@ -17,8 +17,8 @@ from sojourn.solving.value import PolicyValue, value_of
 def one_class(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, Chain, np.ndarray]:
     """Return (pairs, chain, recurrent class): `pairs` itself if it has one recurrent class, else repaired.
 
-    The repair keeps the class with the best gain, or one that earns the same up to rounding, and leads every state that might miss it
-    there with probability one.
+    The repair keeps the class with the best gain, or one that earns the same up to rounding, and leads every state that might
+    miss it there with probability one.
     """
     chain = chain_of(model, pairs)
     classes = chain.classes()
