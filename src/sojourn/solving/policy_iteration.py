@@ -42,20 +42,19 @@ def _climb(model: CTMDP, pairs: np.ndarray) -> tuple[Answer, bool]:
     """Return the last policy of a row of improvements, and whether it was one to which nothing was better."""
     seen: set[int] = set()
     answer: Answer | None = None
-    often, same = -1, 0
+    same = 0
     while True:
         pairs, chain, recurrent = one_class(model, pairs)
         key = hash(pairs.tobytes())
         if answer is not None and (key in seen or same > PATIENCE):  # nothing improves, or only what is practically never visited
             return answer, np.array_equal(pairs, answer[0])
         seen.add(key)
-        value = value_of(chain, recurrent, often)
+        value = value_of(chain, recurrent, answer[1] if answer is not None else None)
         better, clear = _improved(model, pairs, value)
         if not clear:
             value = polished(chain, value)
             better, _ = _improved(model, pairs, value)
         same = same + 1 if answer is not None and abs(value.gain - answer[1].gain) <= 8 * EPSILON * abs(value.gain) else 0
-        often = int(np.argmax(value.law))
         answer = pairs, value, len(seen)
         if np.array_equal(better, pairs):
             return answer, True
