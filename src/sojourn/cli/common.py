@@ -4,7 +4,6 @@ import json
 import math
 import os
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -28,6 +27,13 @@ def read_model(text: str) -> Any:
     raise ModelError(f"{text!r} is neither a file nor a zoo model: {unknown_name('zoo model', name, families())}")
 
 
+def named_state(model: Any, text: str | None) -> Any:
+    """Return the state that a text on the command line means: a state, what it reads as, or else a position."""
+    if text is None or text in model.states or text in model.states.labels or not text.lstrip("-").isdigit():
+        return text
+    return int(text)
+
+
 def plain(value: Any) -> Any:
     """Return `value` as what strict JSON can hold: numpy scalars and arrays unwrapped, non-finite numbers as null."""
     if hasattr(value, "tolist"):
@@ -41,26 +47,15 @@ def plain(value: Any) -> Any:
     return value
 
 
+def policy_object(model: Any, policy: Any) -> dict[str, str]:
+    """Return a policy (positions) as {label of the state: label of the action}."""
+    return {s: model.actions.label(a) for s, a in zip(model.states.labels, policy)}
+
+
 def print_json(value: Any) -> None:
     """Print one strict JSON object; where stdout cannot hold every character, those beyond ASCII are escaped."""
     unicode = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
     click.echo(json.dumps(plain(value), allow_nan=False, ensure_ascii=not unicode))
-
-
-def columns(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Return a table as aligned lines; the columns listed in `right` are flush right.
-
-    >>> print("\\n".join(columns(("state", "bias"), [("idle", "0.0"), ("busy", "-1.5")], right=[1])))
-    state  bias
-    idle    0.0
-    busy   -1.5
-    """
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    lines = []
-    for row in [head, *rows]:
-        cells = [cell.rjust(width) if i in right else cell.ljust(width) for i, (cell, width) in enumerate(zip(row, widths))]
-        lines.append("  ".join(cells).rstrip())
-    return lines
 
 
 def console(stderr: bool = False) -> Any:

@@ -91,10 +91,10 @@ def _lower(d: Difficulty) -> list[str]:
             "and the lower bound "
             "says nothing."
         ]
-    return _too_early(d)
+    return too_early(d)
 
 
-def _too_early(d: Difficulty) -> list[str]:
+def too_early(d: Difficulty) -> list[str]:
     """Return from how many decisions on C(M) log N means something, where that is more than a study usually has."""
     if not d.irreducible or d.meaningful_epochs() <= USUAL:
         return []
@@ -134,7 +134,7 @@ def _diameter(d: Difficulty) -> list[str]:
     except SojournError as error:
         return [f"The diameter is not available: {error}"]
     if np.isinf(found.value):
-        s, t = (d.model.states[i] for i in found.pair)
+        s, t = (d.model.states.label(i) for i in found.pair)
         return [f"The diameter is infinite: no policy leads from {s!r} to {t!r}."]
     if np.isinf(found.bounds[1]):
         return [

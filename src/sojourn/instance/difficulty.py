@@ -187,7 +187,7 @@ class Difficulty(RegretBounds):
         return next((n for n in 10.0 ** np.arange(1, 300)
                      if self.payable_bound(n, supports) >= share * self.lower_bound(epochs=n, supports=supports)), np.inf)
 
-    def alternative(self, state: int | str, action: int | str) -> CTMDP:
+    def alternative(self, state: Any, action: Any) -> CTMDP:
         """Return the nearest model in which `action` ties with the best in `state`: its row and rate there are changed."""
         pair = self.model.pair(state, action)
         if self.optimum.optimal[pair]:

@@ -85,7 +85,7 @@ def _refuse_unless_bernoulli(model: CTMDP) -> None:
     if bad.size:
         i = int(bad[0])
         raise ModelError(
-            f"reward[{model.states[model.pair_state[i]]}, {model.actions[model.pair_action[i]]}] is "
+            f"reward[{model.states.label(model.pair_state[i])}, {model.actions.label(model.pair_action[i])}] is "
             f"{model.reward[i]:g}; the mean of a "
             "Bernoulli reward lies in [0, 1]. Rescale the rewards, or take them as known."
         )

@@ -16,7 +16,7 @@ stream.  So a learner can be given to another walker at any moment, which asks i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -49,13 +49,34 @@ class Plan:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class History:
-    """What happened: one row per epoch, at most MAX_CHUNK rows.  `reward` is the lump sum with any transition reward."""
+    """What happened: one row per epoch, at most MAX_CHUNK rows; states and actions are positions.
+
+    `reward` is all that was paid in the epoch, `lump` the part of it that came at once (the lump sum, with what was paid on the
+    jump), `running` the part that ran up during the holding time.  Where the parts are not given, all of it was a lump sum.
+    """
 
     state: np.ndarray
     action: np.ndarray
     holding_time: np.ndarray
     next_state: np.ndarray
     reward: np.ndarray
+    lump: np.ndarray = None  # type: ignore[assignment]  # filled in below
+    running: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        paid, lump, running = self.reward, self.lump, self.running
+        if lump is None:
+            lump = paid if running is None else np.asarray(paid) - np.asarray(running)
+        if running is None:
+            running = np.zeros(len(self.state)) if lump is paid else np.asarray(paid) - np.asarray(lump)
+        object.__setattr__(self, "lump", lump)
+        object.__setattr__(self, "running", running)
+
+    @classmethod
+    def of_parts(cls, state: np.ndarray, action: np.ndarray, holding_time: np.ndarray, next_state: np.ndarray, lump: np.ndarray,
+                 running: np.ndarray) -> History:
+        """Return the history in which each epoch paid `lump` and `running` together."""
+        return cls(state, action, holding_time, next_state, lump + running, lump, running)
 
     def __len__(self) -> int:
         return len(self.state)
@@ -93,7 +114,7 @@ class Learner:
 
     called: str = ""  # the name it was asked for by, such as "default"
 
-    def __new__(cls, *args: Any, **more: Any) -> Learner:
+    def __new__(cls, *args: Any, **more: Any) -> Self:
         self = super().__new__(cls)
         self.parameters = given_parameters(cls, args, more)
         self.given = plain_parameters(cls, args, more)

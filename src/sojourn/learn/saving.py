@@ -12,6 +12,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.names import Names
 
 if TYPE_CHECKING:
     from sojourn.learn.learner import Learner
@@ -60,8 +61,8 @@ def knowledge_hash(knowledge: Knowledge) -> str:
         if value is None:
             continue
         digest.update(part.name.encode())
-        if isinstance(value, tuple):
-            digest.update("\0".join(map(str, value)).encode())
+        if isinstance(value, Names):
+            digest.update("\0".join(value.labels).encode())
         else:
             array = np.ascontiguousarray(value)
             digest.update(f"{array.dtype.str}{array.shape}".encode())

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.errors import ModelError, unknown_name
+from sojourn.errors import ModelError
+from sojourn.model.choosing import Policy, chosen_actions
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.names import Names, names_of
 from sojourn.model.numbers import index_array, rate_bounds_pair, real_array, shown, spread
-from sojourn.model.validate import ROW_TOLERANCE, label_tuple, validate
+from sojourn.model.validate import ROW_TOLERANCE, validate
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from numpy.typing import ArrayLike
+
+    from sojourn.model.explore import Choice
+    from sojourn.report.look import Figure
+    from sojourn.solving.solution import Solution
 
 INDICES = ("pair_start", "pair_action", "row_start", "next_state")
 NUMBERS = ("probability", "rate", "reward", "running", "transition_reward")
@@ -32,6 +40,9 @@ class CTMDP:
     `running[k]` per unit of time during an exponential holding time of rate `rate[k]`, then `transition_reward[i]` (if
     any) with the jump i.  Build one with `from_arrays`, `from_pairs`, `from_generators`, `from_mdp`, `explore` or
     `sojourn.load`.
+
+    `states` and `actions` are what the user calls them: texts, whole numbers, tuples, ... (model/names.py); 0, 1, ... where they
+    were given no names.  Arrays go by positions; `state(name)` and `action(name)` give them.
     """
 
     pair_start: np.ndarray
@@ -42,8 +53,8 @@ class CTMDP:
     rate: np.ndarray
     reward: np.ndarray
     running: np.ndarray
-    states: tuple[str, ...]
-    actions: tuple[str, ...]
+    states: Names
+    actions: Names
     transition_reward: np.ndarray | None = None
     rate_bounds: tuple[float, float] | None = None
     name: str = ""
@@ -51,7 +62,7 @@ class CTMDP:
 
     def __post_init__(self) -> None:
         fixed: dict[str, Any] = {
-            "states": label_tuple("state", self.states), "actions": label_tuple("action", self.actions),
+            "states": names_of("state", self.states), "actions": names_of("action", self.actions),
             "rate_bounds": None if self.rate_bounds is None else rate_bounds_pair(self.rate_bounds),
         }
         for field in (*INDICES, *NUMBERS):
@@ -109,60 +120,38 @@ class CTMDP:
 
     # ---- looking things up --------------------------------------------------------------------------------------
 
-    @cached_property
-    def _state_index(self) -> dict[str, int]:
-        return {label: i for i, label in enumerate(self.states)}
+    def state(self, state: Any) -> int:
+        """Return the position of a state given as the user calls it (of states that are texts, also by its position)."""
+        return self.states.position(state)
 
-    @cached_property
-    def _action_index(self) -> dict[str, int]:
-        return {label: i for i, label in enumerate(self.actions)}
+    def action(self, action: Any) -> int:
+        """Return the position of an action given as the user calls it (of actions that are texts, also by its position)."""
+        return self.actions.position(action)
 
-    def state(self, state: int | str) -> int:
-        """Return the index of a state given by index or label."""
-        return _lookup("state", state, self._state_index)
+    def pair(self, state: Any, action: Any) -> int:
+        """Return the number of the pair (state, action), each as the user calls it."""
+        return self.pair_at(self.state(state), self.action(action))
 
-    def action(self, action: int | str) -> int:
-        """Return the index of an action given by index or label."""
-        return _lookup("action", action, self._action_index)
-
-    def pair(self, state: int | str, action: int | str) -> int:
-        """Return the number of the pair (state, action), each an index or a label."""
-        s, a = self.state(state), self.action(action)
+    def pair_at(self, s: int, a: int) -> int:
+        """Return the number of the pair at the positions s and a."""
         start, end = self.pair_start[s], self.pair_start[s + 1]
         k = start + int(np.searchsorted(self.pair_action[start:end], a))
         if k == end or self.pair_action[k] != a:
-            allowed = ", ".join(self.actions[b] for b in self.pair_action[start:end][:20])
+            allowed = ", ".join(self.actions.label(b) for b in self.pair_action[start:end][:20])
             raise ModelError(f"action {self.actions[a]!r} is not admissible in state {self.states[s]!r}; choose of: {allowed}")
         return int(k)
 
-    def policy_pairs(self, policy: Sequence[int | str] | Mapping[Any, int | str] | np.ndarray) -> np.ndarray:
-        """Return the pair that a policy (action per state, or {state: action}; indices or labels) chooses in each state."""
-        if isinstance(policy, Mapping):
-            chosen: dict[int, Any] = {}
-            for state, action in policy.items():
-                s = self.state(state)
-                if s in chosen:
-                    raise ModelError(f"the policy names state {self.states[s]!r} twice, by index and by label; name it once.")
-                chosen[s] = action
-            missing = [label for s, label in enumerate(self.states) if s not in chosen]
-            if missing:
-                raise ModelError(f"the policy names no action for state {missing[0]!r} ({len(missing)} missing).")
-            policy = [chosen[s] for s in range(self.n_states)]
-        if isinstance(policy, (list, tuple)):
-            flat = not any(isinstance(action, (list, tuple, np.ndarray)) for action in policy)
-        else:
-            flat = not isinstance(policy, str) and np.ndim(policy) == 1
-        if not flat:
-            raise ModelError(f"the policy is {shown(policy)}; it must be a list of actions, one for each state.")
-        if len(policy) != self.n_states:
-            raise ModelError(f"the policy has {len(policy)} entries; it needs one action for each of {self.n_states} states.")
-        if isinstance(policy, np.ndarray) and policy.dtype.kind in "iu" and policy.min() >= 0:  # the fast way, all at once
-            wanted = np.arange(self.n_states) * self.n_actions + policy
-            key = self.pair_state * self.n_actions + self.pair_action
-            found: np.ndarray = np.minimum(np.searchsorted(key, wanted), self.n_pairs - 1)
-            if policy.max() < self.n_actions and (key[found] == wanted).all():
-                return found
-        return np.array([self.pair(s, a) for s, a in enumerate(policy)], dtype=np.int64)
+    def policy_pairs(self, policy: Policy) -> np.ndarray:
+        """Return the pair that a policy chooses in each state: a list of actions or {state: action} in the user's own words, or an
+        array of positions such as `solution.policy`."""
+        chosen = chosen_actions(policy, self.states, self.actions)
+        wanted = np.arange(self.n_states) * self.n_actions + chosen
+        key = self.pair_state * self.n_actions + self.pair_action
+        found: np.ndarray = np.minimum(np.searchsorted(key, wanted), self.n_pairs - 1)
+        wrong = np.flatnonzero(key[found] != wanted)
+        if wrong.size:
+            self.pair_at(int(wrong[0]), int(chosen[wrong[0]]))  # says why
+        return found
 
     def table(self, per_pair: np.ndarray, fill: float = np.nan) -> np.ndarray:
         """Return per-pair values as an (S, A) table, `fill` where the pair is not admissible."""
@@ -227,37 +216,56 @@ class CTMDP:
 
         save(self, path)
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the model (needs the extra `plot`)."""
+    def plot(self, kind: str = "auto", solution: Solution | None = None, policy: Policy | None = None,
+             axes: Sequence[str] | None = None, title: str | None = None, path: str | PathLike[str] | None = None) -> Figure:
+        """Draw the model under its optimal policy, or under `policy`; write it to `path` if given (needs the extra `plot`).
+
+        `kind` is `graph` (states and jumps), `grid` (heat maps), `curves` (along a line of states), or `auto`; `solution` saves
+        solving again; `axes` names the numbers in the states.
+        """
         from sojourn.report.models import plot_model
 
-        return plot_model(self, **options)
+        return plot_model(self, kind, solution, policy, axes, title, path)
 
     # ---- ways in ------------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_arrays(cls, transition: Any, rate: Any, reward: Any = None, running: Any = None, admissible: Any = None,
-                    states: Sequence[str] | None = None, actions: Sequence[str] | None = None,
-                    rate_bounds: tuple[float, float] | None = None, **more: Any) -> CTMDP:
+    def from_arrays(cls, transition: ArrayLike, rate: ArrayLike, reward: ArrayLike | None = None,
+                    running: ArrayLike | None = None, admissible: ArrayLike | None = None,
+                    states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None,
+                    rate_bounds: tuple[float, float] | None = None, *, cost: ArrayLike | None = None,
+                    running_cost: ArrayLike | None = None, transition_reward: ArrayLike | None = None,
+                    normalize_rows: bool = False, name: str = "", holding: str = "exponential") -> CTMDP:
         """Build from dense arrays: transition (S, A, S), rate (S, A), reward (S, A), optional running (S, A).
 
-        `admissible` (S, A) marks the pairs that exist (default: all); elsewhere the entries are ignored. `more` may hold `cost`,
-        `running_cost` (negative rewards), `transition_reward` (S, A, S), `normalize_rows`, `name`.
+        `admissible` (S, A) marks the pairs that exist (default: all); elsewhere the entries are ignored.  `cost` and `running_cost`
+        are negative rewards; `transition_reward` (S, A, S) is paid with a jump; `normalize_rows` divides every row by its sum;
+        `holding="unit"` makes every holding time one unit (all rates 1).
         """
         from sojourn.model.build import from_arrays
 
-        return from_arrays(transition, rate, reward, running, admissible, states, actions, rate_bounds, **more)
+        return from_arrays(transition, rate, reward, running, admissible, states, actions, rate_bounds, cost=cost,
+                           running_cost=running_cost, transition_reward=transition_reward, normalize_rows=normalize_rows,
+                           name=name, holding=holding)
 
     @classmethod
-    def from_pairs(cls, state: Any, action: Any, transition: Any, rate: Any, reward: Any = None, running: Any = None,
-                   **more: Any) -> CTMDP:
-        """Build from flat lists over pairs: `state[k]`, `action[k]` (indices), a sparse or dense (P, S) `transition`."""
+    def from_pairs(cls, state: ArrayLike, action: ArrayLike, transition: Any, rate: ArrayLike, reward: ArrayLike | None = None,
+                   running: ArrayLike | None = None, *, cost: ArrayLike | None = None, running_cost: ArrayLike | None = None,
+                   transition_reward: Any = None, states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None,
+                   rate_bounds: tuple[float, float] | None = None, normalize_rows: bool = False, name: str = "",
+                   holding: str = "exponential") -> CTMDP:
+        """Build from flat lists over pairs: `state[k]`, `action[k]` (positions), a sparse or dense (P, S) `transition`."""
         from sojourn.model.build import from_pairs
 
-        return from_pairs(state, action, transition, rate, reward, running, **more)
+        return from_pairs(state, action, transition, rate, reward, running, cost=cost, running_cost=running_cost,
+                          transition_reward=transition_reward, states=states, actions=actions, rate_bounds=rate_bounds,
+                          normalize_rows=normalize_rows, name=name, holding=holding)
 
     @classmethod
-    def from_generators(cls, generators: Any, reward: Any = None, running: Any = None, **more: Any) -> CTMDP:
+    def from_generators(cls, generators: Any, reward: ArrayLike | None = None, running: ArrayLike | None = None, *,
+                        cost: ArrayLike | None = None, running_cost: ArrayLike | None = None, transition_reward: Any = None,
+                        states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None,
+                        rate_bounds: tuple[float, float] | None = None, name: str = "") -> CTMDP:
         """Build from one generator matrix (S, S) per action: {action: matrix} or an array (A, S, S).
 
         A zero row means that the action is not admissible there.  `reward`, `running`, `cost` and `running_cost` are (S, A)
@@ -265,21 +273,34 @@ class CTMDP:
         """
         from sojourn.model.build import from_generators
 
-        return from_generators(generators, reward, running, **more)
+        return from_generators(generators, reward, running, cost=cost, running_cost=running_cost,
+                               transition_reward=transition_reward, states=states, actions=actions, rate_bounds=rate_bounds,
+                               name=name)
 
     @classmethod
-    def from_mdp(cls, transition: Any, reward: Any = None, admissible: Any = None, **more: Any) -> CTMDP:
+    def from_mdp(cls, transition: ArrayLike, reward: ArrayLike | None = None, admissible: ArrayLike | None = None, *,
+                 states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None, running: ArrayLike | None = None,
+                 rate_bounds: tuple[float, float] | None = None, cost: ArrayLike | None = None,
+                 running_cost: ArrayLike | None = None, transition_reward: ArrayLike | None = None,
+                 normalize_rows: bool = False, name: str = "") -> CTMDP:
         """Build from a discrete-time MDP: transition (S, A, S), reward (S, A); every holding time is one unit."""
         from sojourn.model.build import from_mdp
 
-        return from_mdp(transition, reward, admissible, **more)
+        return from_mdp(transition, reward, admissible, states=states, actions=actions, running=running, rate_bounds=rate_bounds,
+                        cost=cost, running_cost=running_cost, transition_reward=transition_reward,
+                        normalize_rows=normalize_rows, name=name)
 
     @classmethod
-    def explore(cls, start: Any, choices: Callable[[Any], Mapping[Any, Any]], **more: Any) -> CTMDP:
-        """Build breadth-first from `start`: `choices(state)` gives {action: Choice(rates={next_state: intensity}, ...)}."""
+    def explore(cls, start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, max_states: int = 2_000_000,
+                label: Callable[[Any], str] | None = None, rate_bounds: tuple[float, float] | None = None,
+                name: str = "") -> CTMDP:
+        """Build breadth-first from `start`: `choices(state)` gives {action: Choice(rates={next_state: intensity}, ...)}.
+
+        States and actions stay what `choices` calls them; `label(state)` gives the text to show a state by (default: `str`).
+        """
         from sojourn.model.explore import explore
 
-        return explore(start, choices, **more)
+        return explore(start, choices, max_states=max_states, label=label, rate_bounds=rate_bounds, name=name)
 
     # ---- words --------------------------------------------------------------------------------------------------
 
@@ -338,15 +359,3 @@ def require_model(value: Any) -> None:
     if not isinstance(value, CTMDP):
         raise ModelError(f"the model is {shown(value)} (a {type(value).__name__}); it must be a CTMDP. Build one with "
                          "`sojourn.make(name)`, `sojourn.load(path)` or `CTMDP.from_arrays`.")
-
-
-def _lookup(kind: str, key: Any, index: dict[str, int]) -> int:
-    if isinstance(key, str):
-        if key not in index:
-            raise ModelError(unknown_name(kind, key, index))
-        return index[key]
-    if isinstance(key, (bool, np.bool_)) or not isinstance(key, (int, np.integer)):
-        raise ModelError(f"{kind} {shown(key)} is a {type(key).__name__}; integers are indices and strings are labels.")
-    if not 0 <= key < len(index):
-        raise ModelError(f"{kind} {int(key)} does not exist; indices run from 0 to {len(index) - 1}.")
-    return int(key)

@@ -1,7 +1,8 @@
-"""Results in words for a notebook: a headline and a small table."""
+"""Results in words for a notebook, a headline and a small table; and which texts can be shown."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
@@ -10,6 +11,11 @@ if TYPE_CHECKING:
     from sojourn.model.ctmdp import CTMDP
 
 ROWS = 12
+
+
+def has_control(text: str) -> bool:
+    """Whether a text could break a terminal, a line or a file: control characters, lone surrogates, line separators."""
+    return not text.isprintable() and any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text)
 
 
 def html_card(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], more: str = "") -> str:
@@ -29,8 +35,8 @@ def model_html(model: CTMDP) -> str:
     rows = []
     for k in range(min(ROWS, model.n_pairs)):
         row = slice(model.row_start[k], model.row_start[k + 1])
-        jumps = ", ".join(f"{model.states[j]}: {p:.4g}" for j, p in zip(model.next_state[row], model.probability[row]))
-        rows.append((model.states[model.pair_state[k]], model.actions[model.pair_action[k]], f"{model.rate[k]:.6g}",
+        jumps = ", ".join(f"{model.states.label(j)}: {p:.4g}" for j, p in zip(model.next_state[row], model.probability[row]))
+        rows.append((model.states.label(model.pair_state[k]), model.actions.label(model.pair_action[k]), f"{model.rate[k]:.6g}",
                      f"{model.reward[k]:.6g}", f"{model.running[k]:.6g}", jumps if len(jumps) < 90 else jumps[:87] + "..."))
     more = f"and {model.n_pairs - ROWS} more choices" if model.n_pairs > ROWS else ""
     return html_card(repr(model)[1:-1], ("state", "action", "rate", "reward", "running", "next"), rows, more)

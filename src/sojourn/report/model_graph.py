@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 RADIUS = 0.58  # of a state's circle; its neighbours in a line stand 2.6 away
 SMALL = 12  # states up to which a graph is drawn by itself
+EXPLAINED = ("Circles are states: the action taken there in italics, the share of time spent there in percent (darker: more). "
+             "Arrows are the jumps that follow, with their rates per unit of time (thicker: faster).")
+PALE_ARROWS = " Pale arrows belong to other actions."
 
 
 def layout(model: Any) -> np.ndarray:
@@ -55,7 +59,8 @@ def plot_graph(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = Non
     wide, tall = np.ptp(place[:, 0]) + 2.6, np.ptp(place[:, 1]) + 2 * margin
     scale = min(1.05, 13 / wide)
     fig = figure(max(6.0, wide * scale), tall * scale + 0.6)
-    write_title(fig, model, solution, title)
+    note = EXPLAINED + PALE_ARROWS * any(mine == 0 for mine, _ in _edges(model, solution.policy).values())
+    write_title(fig, model, solution, title, "\n".join(wrap(note, int(max(6.0, wide * scale) * 13))))
     ax = fig.add_subplot()
     ax.set_aspect("equal")
     ax.set_axis_off()
@@ -150,13 +155,13 @@ def _circles(ax: Any, model: Any, policy: np.ndarray, occupancy: np.ndarray, pla
         spot = _point(place[s])
         circles.append(Circle(spot, RADIUS, facecolor=shade, edgecolor=INK, linewidth=1.6, zorder=3))
         ax.add_patch(circles[-1])
-        _inside(ax, model, s, model.actions[policy[s]], occupancy[s], spot, text_on(shade), flat)
+        _inside(ax, model, s, model.actions.label(policy[s]), occupancy[s], spot, text_on(shade), flat)
     return circles
 
 
 def _inside(ax: Any, model: Any, s: int, action: str, share: float, spot: tuple[float, float], ink: str, flat: bool) -> None:
     """Write a state's label, what to do there and its share of time into its circle (in a line: what to do below it)."""
-    label = shortened(model.states[s], 13, 2)
+    label = shortened(model.states.label(s), 13, 2)
     small = len(label) > 1 or len(label[0]) > 9
     lines = [(text, {"fontsize": 8.5 if small else 10.5, "fontweight": "bold"}) for text in label]
     if flat:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from sojourn.errors import ParameterError, ReportError
-from sojourn.learn.abilities import abilities_of, called
+from sojourn.learn.abilities import Acting, Planning, abilities_of, called
 from sojourn.learn.catalogue import is_named
 from sojourn.learn.catalogue import learner as made_learner
+from sojourn.learn.counts import Counts
 from sojourn.learn.learner import History, checked_knowledge
-from sojourn.learn.streams import restore_stream, stream, stream_state
+from sojourn.learn.streams import Seed, restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.numbers import shown
+from sojourn.model.scalars import is_number
 from sojourn.simulation.episode import Episode, chosen_pair, next_episode
+
+if TYPE_CHECKING:
+    from sojourn.learn.estimate import Estimate
 
 TABLES = ("visits", "truncated_mean", "transition_radius", "holding_radius", "rate_interval")
 
@@ -48,19 +54,20 @@ class Session:
     """Walks `learner` from `state`: ask for `.action`, carry it out, `.report` what happened, and so on.
 
     `learner` is a learner; or the name of one, its "module:Class" or its class, then made with `seed` and `parameters` and told
-    `knowledge`.  `state` is an index or a label, `epoch` the number of the pending decision, counted from 1.  A report that
-    cannot be true raises ReportError and counts nothing.
+    `knowledge`.  `state` and `action` are as the user calls them; `state_index` and `action_index` are their positions in arrays.
+    `epoch` is the number of the pending decision, counted from 1.  A report that cannot be true raises ReportError and counts
+    nothing.
 
     >>> from sojourn.zoo.catalogue import make
     >>> from sojourn.learn.catalogue import learner
-    >>> session = Session(learner("ct-ucrl", make("three-state").knowledge(), delta=0.01), state=0)
+    >>> session = Session(learner("ct-ucrl", make("three-state").knowledge(), delta=0.01), state="A")
     >>> action = session.action
-    >>> session.report(holding_time=0.4, next_state=2)
-    >>> session.state, session.epoch, session.episode.index
-    (2, 2, 1)
+    >>> session.report(holding_time=0.4, next_state="C")
+    >>> session.state, session.state_index, session.epoch, session.episode.index
+    ('C', 2, 2, 1)
     """
 
-    def __init__(self, learner: Any, state: int | str, knowledge: Knowledge | None = None, seed: Any = 0,
+    def __init__(self, learner: str | type | Planning | Acting, state: Any, knowledge: Knowledge | None = None, seed: Seed = 0,
                  parameters: Mapping[str, Any] | None = None):
         if is_named(learner):
             learner = made_learner(learner, checked_knowledge(knowledge), seed, **(parameters or {}))
@@ -71,11 +78,12 @@ class Session:
         if not isinstance(known, Knowledge):
             raise ParameterError(f"{type(learner).__name__} has knowledge {known!r}; "
                                  "pass knowledge=model.knowledge() to the session.")
-        self.learner = learner
+        self.learner: Any = learner  # what it can do beside planning or acting is in `can`
         self.knowledge = known
-        self.state = _index(state, known.states, ParameterError, "state")
+        self.state_index = known.states.position(state, "state", ParameterError)
         self.epoch = 1
         self.time = 0.0
+        self.counts = Counts(known)  # of its own, all holding times: a learner may keep none, or leave out long ones
         self.can = abilities_of(learner)
         self._episode: Episode | None = None  # the plan under way
         self._own = stream(0)  # for randomized plans of a learner that has no stream
@@ -83,46 +91,73 @@ class Session:
         self._tables: dict[str, np.ndarray] = {}
 
     @property
-    def action(self) -> int:
-        """The index of the action to take now; asking again gives the same."""
+    def state(self) -> Any:
+        """The state it is in, as the user calls it; setting it puts the session there, as when the world was reset."""
+        return self.knowledge.states[self.state_index]
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self.state_index = self.knowledge.states.position(state, "state", ParameterError)
+        self._pair = None
+
+    @property
+    def action(self) -> Any:
+        """The action to take now, as the user calls it; asking again gives the same."""
+        return self.knowledge.actions[self.action_index]
+
+    @property
+    def action_index(self) -> int:
+        """The position of the action to take now."""
         if self._pair is None:
-            self._pair = chosen_pair(self.learner, self.state, self.knowledge) if self.can.acts else self._choose()
+            self._pair = chosen_pair(self.learner, self.state_index, self.knowledge) if self.can.acts else self._choose()
         return int(self.knowledge.pair_action[self._pair])
 
     @property
     def action_label(self) -> str:
-        """The label of the action to take now."""
-        return self.knowledge.actions[self.action]
+        """The action to take now, as a text to show."""
+        return self.knowledge.actions.label(self.action_index)
 
     @property
     def episode(self) -> SessionEpisode | None:
         """The episode the pending action belongs to (None for a learner that chooses anew at every epoch)."""
-        _ = self.action
+        _ = self.action_index
         episode = self._episode
         if episode is None:
             return None
         tables = {name: self._tables[name].copy() for name in TABLES if name in self._tables}
         return SessionEpisode(episode.index, episode.start_epoch, np.array(episode.plan.policy), **tables)
 
-    def report(self, holding_time: float, next_state: int | str, reward: float | None = None) -> None:
-        """Say how the pending action went: how long it held, where it led, and (if not as known) the lump sum it paid."""
+    def report(self, holding_time: float, next_state: Any, reward: float | None = None, *, lump: float | None = None) -> None:
+        """Say how the pending action went: how long it held, where it led, and what it paid, if that is not as known.
+
+        `reward` is all that was paid in the epoch; what is known to run up (`knowledge.running`) is taken as its running part.  Or
+        give the `lump` sum alone, where that is what one knows.
+        """
         if self._pair is None:
             raise ReportError("a report came before an action was asked for; read `session.action` first, take it, then report.")
         pair = self._pair
         tau = _real("holding_time", holding_time)
         if not tau > 0:
             raise ReportError(f"holding_time is {tau:g}; it must be positive. Nothing was counted.")
-        paid = float(self.knowledge.reward[pair]) if reward is None else _real("reward", reward)
-        arrived = _index(next_state, self.knowledge.states, ReportError, "next_state")
-        self._count(pair, tau, arrived, paid)
-        self.state, self._pair = arrived, None
+        if reward is not None and lump is not None:
+            raise ReportError(f"reward is {reward!r} and lump is {lump!r}; the lump sum is a part of the reward: give one of them. "
+                              "Nothing was counted.")
+        running = float(self.knowledge.running[pair]) * tau
+        paid = float(self.knowledge.reward[pair])
+        if reward is not None:
+            paid = _real("reward", reward) - running
+        elif lump is not None:
+            paid = _real("lump", lump)
+        arrived = self.knowledge.states.position(next_state, "next_state", ReportError, "Nothing was counted.")
+        self._count(pair, tau, arrived, paid, running)
+        self.state_index, self._pair = arrived, None
         self.epoch += 1
         self.time += tau
 
     def __repr__(self) -> str:
-        pending = "not asked for yet" if self._pair is None else repr(self.action_label)
+        pending = "not asked for yet" if self._pair is None else repr(self.action)
         return (f"<Session of {called(self.learner)}: decision {self.epoch:,} at time {self.time:.6g}, in state "
-                f"{self.knowledge.states[self.state]!r}, action {pending}>")
+                f"{self.state!r}, action {pending}>")
 
     # ---- inside -------------------------------------------------------------------------------------------------
 
@@ -132,10 +167,10 @@ class Session:
         if episode is None or episode.epochs_left <= 0:
             episode = self._begin()
         rng = getattr(self.learner, "rng", self._own)
-        pair = episode.pair_in(self.state, rng)
+        pair = episode.pair_in(self.state_index, rng)
         while episode.left[pair] <= 0:
             episode = self._begin()
-            pair = episode.pair_in(self.state, rng)
+            pair = episode.pair_in(self.state_index, rng)
         return pair
 
     def _begin(self) -> Episode:
@@ -144,54 +179,68 @@ class Session:
         self._tables = {name: np.array(value) for name, value in taken.items()}
         return self._episode
 
-    def _count(self, pair: int, holding_time: float, next_state: int, reward: float) -> None:
-        row = (self.state, int(self.knowledge.pair_action[pair]), holding_time, next_state, reward)
-        self.learner.observe(History(*(np.array([value]) for value in row)))
+    def _count(self, pair: int, holding_time: float, next_state: int, lump: float, running: float) -> None:
+        row = (self.state_index, int(self.knowledge.pair_action[pair]), holding_time, next_state, lump, running)
+        self.learner.observe(History.of_parts(*(np.array([value]) for value in row)))
+        self.counts.add(pair, holding_time, next_state, lump)
         if self._episode is not None:
             self._episode.spend(pair)
 
     # ---- stopping and going on ----------------------------------------------------------------------------------
 
-    def save(self) -> dict[str, Any]:
-        """Return everything as arrays and scalars, from which `restore` goes on as if never stopped."""
+    def estimate(self, confidence: float = 0.95) -> Estimate:
+        """Return what has been learned so far: rates and rows with intervals, the best policy now, what the gain may be, what
+        remains to be tried (learn/estimate.py)."""
+        from sojourn.learn.estimate import estimated
+
+        return estimated(self.counts, self.knowledge, confidence)
+
+    @overload
+    def save(self) -> dict[str, Any]: ...
+    @overload
+    def save(self, path: str | PathLike[str]) -> None: ...
+    def save(self, path: str | PathLike[str] | None = None) -> dict[str, Any] | None:
+        """Write everything to a file that suffices alone (`Session.load(path)`); without a path, return it as arrays and scalars,
+        from which `restore` goes on as if never stopped."""
+        if path is not None:
+            from sojourn.simulation.session_file import write_session
+
+            write_session(self, path)
+            return None
         if not self.can.saves:
             kind = called(self.learner)
             raise ParameterError(f"{kind} has no state(); give it state() and restore(state) to save its session.")
         return {
-            "state": self.state, "epoch": self.epoch, "time": self.time, "pair": -1 if self._pair is None else self._pair,
+            "state": self.state_index, "epoch": self.epoch, "time": self.time, "pair": -1 if self._pair is None else self._pair,
             "learner": self.learner.state(), "episode": self._episode.state() if self._episode else {},
-            "own": stream_state(self._own),
+            "own": stream_state(self._own), "counts": self.counts.state(),
             "tables": {name: table.copy() for name, table in self._tables.items()},
         }
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], learner: str | type | Planning | Acting | None = None) -> Session:
+        """Return the session that `save(path)` wrote; it goes on as if never stopped.
+
+        `learner` is needed for one that is not of the catalogue: its class, its "module:Class", or a new object.
+        """
+        from sojourn.simulation.session_file import read_session
+
+        return read_session(path, learner)
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Become the session that `save()` described."""
         self.learner.restore(saved["learner"])
-        self.state, self.epoch, self.time = int(saved["state"]), int(saved["epoch"]), float(saved["time"])
+        self.state_index, self.epoch, self.time = int(saved["state"]), int(saved["epoch"]), float(saved["time"])
         self._pair = None if int(saved["pair"]) < 0 else int(saved["pair"])
         self._episode = Episode.restored(saved["episode"], self.knowledge) if saved["episode"] else None
         if "own" in saved:
             restore_stream(self._own, saved["own"])
+        if "counts" in saved or isinstance(getattr(self.learner, "counts", None), Counts):  # saved before sessions counted
+            self.counts.restore(saved.get("counts") or self.learner.counts.state())
         self._tables = {name: np.array(table) for name, table in saved["tables"].items()}
 
 
 def _real(name: str, value: Any) -> float:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise ReportError(f"{name} is {value!r} (a {type(value).__name__}); it must be a real number. Nothing was counted.")
-    try:
-        real = float(value)
-    except OverflowError:
-        raise ReportError(f"{name} is {str(value)[:20]}..., beyond any float; it must be finite. Nothing was counted.") from None
-    if not isfinite(real):
-        raise ReportError(f"{name} is {value}; it must be finite. Nothing was counted.")
-    return real
-
-
-def _index(value: Any, labels: tuple[str, ...], error: type[Exception], name: str) -> int:
-    if isinstance(value, str) and value in labels:
-        return labels.index(value)
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-    if whole and 0 <= value < len(labels):
-        return int(value)
-    raise error(f"{name} is {value!r}; it must be an index from 0 to {len(labels) - 1} or a label such as {labels[0]!r}. "
-                "Nothing was counted.")
+    if not is_number(value):
+        raise ReportError(f"{name} is {shown(value)} (a {type(value).__name__}); it must be a finite number. Nothing was counted.")
+    return float(value)

@@ -36,20 +36,25 @@ class Solution:
     note: str = ""
 
     @property
-    def policy_labels(self) -> dict[str, str]:
-        """The policy as {state label: action label}."""
+    def policy_labels(self) -> dict[Any, Any]:
+        """The policy as {state: action}, both as the user calls them."""
         return {s: self.model.actions[a] for s, a in zip(self.model.states, self.policy)}
+
+    def rows(self, most: int) -> list[tuple[str, str, float]]:
+        """Return (state, action, bias) of the first `most` states, as texts to show."""
+        states, actions = self.model.states, self.model.actions
+        return [(states.label(s), actions.label(self.policy[s]), float(self.bias[s])) for s in range(min(most, len(states)))]
 
     def __repr__(self) -> str:
         lo, hi = self.gain_bounds
-        rows = [f"{s} -> {a}" for s, a in list(self.policy_labels.items())[:SHOWN]]
+        rows = [f"{s} -> {a}" for s, a, _ in self.rows(SHOWN)]
         more = ", ..." if self.model.n_states > SHOWN else ""
         return (f"<Solution: gain {self.gain:.12g} per unit time, proved in [{lo:.15g}, {hi:.15g}], by {self.method} in "
                 f"{self.iterations} iterations; policy {', '.join(rows)}{more}>")
 
     def _repr_html_(self) -> str:
         lo, hi = self.gain_bounds
-        rows = [(s, a, f"{h:.6g}") for (s, a), h in zip(list(self.policy_labels.items())[:SHOWN], self.bias)]
+        rows = [(s, a, f"{h:.6g}") for s, a, h in self.rows(SHOWN)]
         more = f"and {self.model.n_states - SHOWN} more states" if self.model.n_states > SHOWN else ""
         return html_card(f"gain {self.gain:.12g} per unit time, proved in [{lo:.15g}, {hi:.15g}] ({self.method}, "
                          f"{self.iterations} iterations)", ("state", "action", "bias"), rows, more)

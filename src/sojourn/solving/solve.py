@@ -116,11 +116,12 @@ def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, val
                 own = met(found.value.bounds, evaluated_bounds(model, found.pairs, found.value))
                 bounds = met(bounds, (own[0], highest_gain(model, found, own, excess, wrong)))
             values, error, floor = excess / model.rate, wrong / model.rate, found.smallest_width(model)
-    if not np.isfinite(bounds).all():
+    if not bounds[1] - bounds[0] <= tolerance * abs(gain):  # also where nothing is paid and the gain is 0
         bounds = met(bounds, gain_bounds(model, np.zeros(model.n_states)))  # no gain is above the largest income
     if not np.isfinite(values).all():
         values, error = np.zeros(model.n_pairs), np.ones(model.n_pairs)
         values[pairs] = 10.0
+    floor = max(floor, tolerance * float(np.finfo(float).eps * np.abs(income).max()))  # beside the incomes, the gain is 0
     return float(min(max(gain, bounds[0]), bounds[1])), u, bounds, tied_pairs(model, values, error, accuracy), floor
 
 

@@ -11,13 +11,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sojourn.errors import FileError, ParameterError, SojournError, unknown_name
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.files import file_path, load
+from sojourn.model.names import decoded
+from sojourn.model.numbers import shown
 from sojourn.model.pack import storable
+from sojourn.model.scalars import is_number, is_whole, positive, whole
 from sojourn.simulation.holding import holding_laws
 from sojourn.study.entries import LearnerEntry, ModelEntry
 from sojourn.study.said import as_table
@@ -39,7 +40,7 @@ class Spec:
     seed: int
     checkpoints: int | tuple[float, ...]
     common_random_numbers: bool
-    start: int | str
+    start: Any  # a state as the user calls it; None is the first one of each model
     models: tuple[ModelEntry, ...]
     learners: tuple[LearnerEntry, ...]
     text: str = ""
@@ -54,8 +55,18 @@ class Spec:
             "seed": self.seed,
             "checkpoints": points,
             "common_random_numbers": self.common_random_numbers,
-            "start": self.start,
+            "start": self._start,
         }
+
+
+    @property
+    def _start(self) -> Any:
+        """The first state as a store has it: 0 is the first one of each model; a state 0 that stands elsewhere is {"state": 0}."""
+        if self.start is None:
+            return 0
+        if type(self.start) is int and self.start == 0 and any(m.model.state(0) != 0 for m in self.models):
+            return {"state": 0}
+        return _toml_name(self.start)
 
 
 def read_study(path: str | PathLike[str]) -> Spec:
@@ -99,7 +110,7 @@ def checked_study(raw: Mapping[str, Any], folder: Path | None = None, text: str 
         [_learner(entry, i + 1, folder, problems) for i, entry in enumerate(_tables(raw, "learners", problems))],
         problems,
     )
-    problems += _trial(models, learners, given["start"] if isinstance(given["start"], (int, str)) else 0)
+    problems += _trial(models, learners, given["start"])
     if problems:
         count = f"{len(problems)} problems" if len(problems) > 1 else "a problem"
         raise ParameterError(f"{where} has {count}:\n  " + "\n  ".join(problems))
@@ -127,7 +138,7 @@ def _head(table: Any, problems: list[str]) -> dict[str, Any]:
     for key in table:
         if key not in STUDY_KEYS:
             problems.append("[study] has no key " + _guess(key, STUDY_KEYS))
-    out: dict[str, Any] = {"start": table.get("start", 0), "name": table.get("name", "")}
+    out: dict[str, Any] = {"start": decoded(table.get("start")), "name": table.get("name", "")}
     if not _is_text(out["name"]):
         problems.append(f"[study] name is {out['name']!r}; it must be a text that is not empty.")
     out["epochs"] = _whole(table, "epochs", None, 1, MAX_EPOCHS, problems)
@@ -141,8 +152,9 @@ def _head(table: Any, problems: list[str]) -> dict[str, Any]:
     out["common_random_numbers"] = table.get("common_random_numbers", False)
     if not isinstance(out["common_random_numbers"], bool):
         problems.append(f"[study] common_random_numbers is {out['common_random_numbers']!r}; it must be true or false.")
-    if isinstance(out["start"], bool) or not isinstance(out["start"], (int, str)):
-        problems.append(f"[study] start is {out['start']!r}; it must be the index or the label of a state.")
+    if isinstance(out["start"], bool) or not isinstance(out["start"], (int, str, tuple, type(None))):
+        problems.append(f"[study] start is {out['start']!r}; it must be a state: a text, a whole number, or a list for a tuple.")
+        out["start"] = None
     out["checkpoints"] = _checkpoints(table.get("checkpoints", DEFAULT_CHECKPOINTS), out["epochs"], out["time"], problems)
     return out
 
@@ -151,32 +163,32 @@ def _whole(table: Mapping[str, Any], key: str, default: int | None, low: int, hi
     value = table.get(key, default)
     if value is None and key not in table:
         return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)  # 1e7 is how people write ten million
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
-        problems.append(f"[study] {key} is {value!r}; it must be an integer from {low} to {high:,}.")
+    try:
+        return whole(f"[study] {key}", value, low, high)
+    except ParameterError as error:
+        problems.append(str(error))
         return default
-    return int(value)
 
 
 def _positive(table: Mapping[str, Any], key: str, problems: list[str]) -> float | None:
     value = table.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-        problems.append(f"[study] {key} is {value!r}; it must be a positive number.")
+    try:
+        return positive(f"[study] {key}", value)
+    except ParameterError as error:
+        problems.append(str(error))
         return None
-    return float(value)
 
 
 def _checkpoints(value: Any, epochs: int | None, time: float | None, problems: list[str]) -> int | tuple[float, ...]:
     """Return a count of checkpoints, or the increasing list of them: whole epochs, or times."""
     if isinstance(value, (list, tuple)):
         end = epochs or time or float("inf")
-        good = value and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in value)
+        good = value and all(map(is_number, value))
         if not good or not all(a < b for a, b in pairwise(value)) or not value[0] > 0 or not value[-1] <= min(end, 1e300):
             problems.append(
-                f"[study] checkpoints is {_short(value)}; a list must hold increasing positive numbers up to the horizon."
+                f"[study] checkpoints is {shown(value)}; a list must hold increasing positive numbers up to the horizon."
             )
             return DEFAULT_CHECKPOINTS
         broken = [x for x in value if epochs and x != int(x)]
@@ -184,10 +196,10 @@ def _checkpoints(value: Any, epochs: int | None, time: float | None, problems: l
             problems.append(f"[study] checkpoints holds {broken[0]!r}; of a study in epochs they must be whole numbers.")
             return DEFAULT_CHECKPOINTS
         return tuple(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 2 <= value <= 100_000:
+    if not is_whole(value) or not 2 <= value <= 100_000:
         problems.append(f"[study] checkpoints is {value!r}; it must be a count from 2 to 100,000, or a list of epochs.")
         return DEFAULT_CHECKPOINTS
-    return value
+    return int(value)
 
 
 # ---- [[models]] and [[learners]] --------------------------------------------------------------------------------
@@ -209,7 +221,7 @@ def _model(entry: Any, number: int, folder: Path | None, problems: list[str]) ->
     elif isinstance(entry, str):
         entry = {"zoo": entry}
     if not isinstance(entry, Mapping):
-        problems.append(f"{where} is {_short(entry)}; it must be a table with zoo or file, or a CTMDP.")
+        problems.append(f"{where} is {shown(entry)}; it must be a table with zoo or file, or a CTMDP.")
         return None
     ways = [key for key in ("zoo", "file", "model") if key in entry]
     if len(ways) != 1:
@@ -259,7 +271,7 @@ def _learner(entry: Any, number: int, folder: Path | None, problems: list[str]) 
         return None
     if not isinstance(entry, Mapping) or ("name" in entry) == ("class" in entry):
         problems.append(
-            f'{where} is {_short(entry)}; it must be a table with name (see `sojourn learners`) or class = "module:Class".'
+            f'{where} is {shown(entry)}; it must be a table with name (see `sojourn learners`) or class = "module:Class".'
         )
         return None
     name, home = entry.get("name", ""), entry.get("class", "")
@@ -276,7 +288,7 @@ def _learner(entry: Any, number: int, folder: Path | None, problems: list[str]) 
         return None
     found = LearnerEntry(label, name, home, parameters, supports, folder if home else None)
     wrong = [
-        f"{key} is {_short(value)}; a parameter must be a finite number, a text, true, false, or a list or table of these."
+        f"{key} is {shown(value)}; a parameter must be a finite number, a text, true, false, or a list or table of these."
         for key, value in parameters.items()
         if not storable(value)
     ] or found.problems()
@@ -306,14 +318,15 @@ def _unique(kind: str, found: list[Any], problems: list[str]) -> tuple[Any, ...]
     return tuple(entries)
 
 
-def _trial(models: Sequence[ModelEntry], learners: Sequence[LearnerEntry], start: int | str) -> list[str]:
+def _trial(models: Sequence[ModelEntry], learners: Sequence[LearnerEntry], start: Any) -> list[str]:
     """Make every learner once on every model, so that a bad value is reported before anything runs."""
     found: list[str] = []
     if not models:  # none could be built; the learners' values are tried all the same, on some model
-        models, start = [ModelEntry("two-state", {}, _built("zoo", "two-state", {}, None))], 0
+        models, start = [ModelEntry("two-state", {}, _built("zoo", "two-state", {}, None))], None
     for model in models:
         try:
-            model.model.state(start)
+            if start is not None:
+                model.model.state(start)
         except SojournError as error:
             found.append(f"[study] start on {model.label!r}: {error}")
         for learner in learners:
@@ -325,13 +338,13 @@ def _trial(models: Sequence[ModelEntry], learners: Sequence[LearnerEntry], start
 
 
 def _with_text(spec: Spec) -> Spec:
-    head = {"name": spec.name} | {k: v for k, v in spec.horizon.items() if v is not None} | {"replications": spec.replications}
+    shared = {k: v for k, v in {**spec.horizon, "start": _toml_name(spec.start)}.items() if v is not None}
+    head = {"name": spec.name} | shared | {"replications": spec.replications}
     models = [
         m.source if "zoo" in m.source or "file" in m.source else {"file": f"{m.label}.json", "label": m.label} for m in spec.models
     ]
     return replace(spec, text=to_toml({"study": head, "models": models, "learners": [e.source for e in spec.learners]}))
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+def _toml_name(start: Any) -> Any:
+    return list(start) if isinstance(start, tuple) else start

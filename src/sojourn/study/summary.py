@@ -248,8 +248,8 @@ def _debts(c: Curves, model: Any, bounds: Bounds) -> list[Debt]:
         Debt(
             c.model,
             c.learner,
-            model.states[model.pair_state[k]],
-            model.actions[model.pair_action[k]],
+            model.states.label(model.pair_state[k]),
+            model.actions.label(model.pair_action[k]),
             float(bounds.gaps[k]),
             float(bounds.divergence[k]),
             float(needed / bounds.divergence[k]),

@@ -12,16 +12,16 @@ import numpy as np
 
 from sojourn.errors import AssumptionError, ToleranceError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.names import decoded
 from sojourn.model.pack import pack, unpack
 from sojourn.simulation.checkpoints import Checkpoints
-from sojourn.simulation.regret import Point
+from sojourn.simulation.regret import Point, columns_of
 from sojourn.simulation.walk import Walk
 from sojourn.solving.solution import Solution
 from sojourn.solving.solve import solve
 from sojourn.study.entries import LearnerEntry, unpacked_model
 from sojourn.study.failures import described
 
-COLUMNS = ("epochs", "times", "rewards", "regret", "completed_regret", "adjusted_regret", "pseudo_regret")
 KEPT_POLICIES = 20
 MAX_POLICY_STATES = 4096
 
@@ -80,6 +80,14 @@ def _word(key: str) -> int:
     return int(key[:16], 16)
 
 
+def first_state(horizon: dict[str, Any]) -> Any:
+    """Return the state to begin in, None for the model's first; see `Spec.horizon`."""
+    start = horizon["start"]
+    if isinstance(start, dict):
+        return start["state"]
+    return None if type(start) is int and start == 0 else decoded(start)
+
+
 class Replication:
     """One run of a learner on a model, from its seed to its horizon, which can be put aside and taken up again."""
 
@@ -97,7 +105,12 @@ class Replication:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said once, when the study was read
             self.walk = Walk(
-                model, learner.make(model, own), start=horizon["start"], seed=world, holding_times=holding_times, solution=solution
+                model,
+                learner.make(model, own),
+                start=first_state(horizon),
+                seed=world,
+                holding_times=holding_times,
+                solution=solution,
             )
         self.timed = horizon["epochs"] is None
         self.end = horizon["time"] if self.timed else horizon["epochs"]
@@ -127,8 +140,7 @@ class Replication:
 
     def columns(self) -> dict[str, np.ndarray]:
         """Return what was noted so far, one array per column."""
-        table = list(zip(*self.points)) or [()] * len(Point._fields)
-        return {name: np.array(values, dtype=np.int64 if name == "epochs" else np.float64) for name, values in zip(COLUMNS, table)}
+        return columns_of(self.points)
 
     def result(self) -> dict[str, Any]:
         """Return what the store keeps of a finished replication."""
@@ -159,8 +171,9 @@ class Replication:
 
 
 @lru_cache(maxsize=8)
-def _known(key: str, holder: _Bytes) -> tuple[CTMDP, Solution | None]:
-    model = unpacked_model(holder.data)
+def _known(data: bytes) -> tuple[CTMDP, Solution | None]:
+    """Return the model and its solution, found once for all batches of a process; hashing the bytes is cheaper."""
+    model = unpacked_model(data)
     try:
         return model, solve(model)
     except AssumptionError:
@@ -171,19 +184,6 @@ def _known(key: str, holder: _Bytes) -> tuple[CTMDP, Solution | None]:
         return model, error.best  # as `simulate` does
 
 
-class _Bytes:
-    """Bytes that the cache does not look at: the key beside them is their hash."""
-
-    def __init__(self, data: bytes):
-        self.data = data
-
-    def __hash__(self) -> int:
-        return 0
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Bytes)
-
-
 def work(batch: Batch) -> Outcome:
     """Walk the batch for about `batch.seconds`; replications not begun by then are simply not in the outcome.
 
@@ -192,7 +192,7 @@ def work(batch: Batch) -> Outcome:
     outcome = Outcome()
     cpu, end = time.process_time(), time.perf_counter() + batch.seconds
     try:
-        model, solution = _known(batch.model_key, _Bytes(batch.model))
+        model, solution = _known(batch.model)
     except Exception as error:  # no replication on this model can begin
         outcome.failed = [(number, _account(batch, number, error)) for number, _ in batch.items]
         outcome.share = float(len(batch.items))
