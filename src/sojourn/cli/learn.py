@@ -85,11 +85,12 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
 
 def built(model: Any, options: dict[str, Any]) -> Any:
     """Return the learner with the parameters that were given, and no others."""
-    from sojourn.learn.catalogue import learner_class, learner_for
+    from sojourn.learn.catalogue import learner_class, learner_for, needed_knowledge
 
     here = Path()
-    allowed = set(inspect.signature(learner_class(options["name"], here)).parameters)
-    knowledge = model.knowledge(options["rate_bounds"], options["supports"])
+    kind = learner_class(options["name"], here)
+    allowed = set(inspect.signature(kind).parameters)
+    knowledge = needed_knowledge(model, kind, options["rate_bounds"], options["supports"])
     given: dict[str, Any] = {}
     for text in options["param"]:
         given |= parse_parameters(text)
