@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import columns, json_option, model_argument, named_state, print_json, read_model
+from sojourn.cli.common import json_option, model_argument, named_state, print_json, read_model
 from sojourn.errors import ParameterError
+from sojourn.model.columns import columns
 from sojourn.zoo.syntax import parse_parameters
 
 ROWS = 12
@@ -84,11 +85,12 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
 
 def built(model: Any, options: dict[str, Any]) -> Any:
     """Return the learner with the parameters that were given, and no others."""
-    from sojourn.learn.catalogue import learner_class, learner_for
+    from sojourn.learn.catalogue import learner_class, learner_for, needed_knowledge
 
     here = Path()
-    allowed = set(inspect.signature(learner_class(options["name"], here)).parameters)
-    knowledge = model.knowledge(options["rate_bounds"], options["supports"])
+    kind = learner_class(options["name"], here)
+    allowed = set(inspect.signature(kind).parameters)
+    knowledge = needed_knowledge(model, kind, options["rate_bounds"], options["supports"])
     given: dict[str, Any] = {}
     for text in options["param"]:
         given |= parse_parameters(text)
@@ -153,7 +155,10 @@ def in_words(run: Any, label: str) -> list[str]:
 
 
 def against_bounds(run: Any, epochs: int) -> list[str]:
-    """Return what C(M) says about this run and what not (thm:main); nothing where the model has no lower bound."""
+    """Return what the lower bound says about this run and what not (thm:main); nothing where the model has none.
+
+    A learner that is told the supports is compared with C(M), another with C_u(M).
+    """
     from sojourn.errors import SojournError
     from sojourn.instance.difficulty import difficulty
     from sojourn.study.growth import slopes
@@ -163,17 +168,19 @@ def against_bounds(run: Any, epochs: int) -> list[str]:
         return []
     try:
         found = difficulty(run.model, (known.rate_min, known.rate_max))
-        constant, meaningful = found.lower_bound_constant, found.meaningful_epochs()
+        supports = known.supports_known
+        name, constant = ("C(M)", found.lower_bound_constant) if supports else ("C_u(M)", found.lower_bound_constant_unknown)
+        meaningful = found.meaningful_epochs(supports)
     except SojournError:
         return []
     if constant <= 0:
-        return ["lower bound    C(M) = 0: no pair is critical, so it says nothing"]
+        return [f"lower bound    {name} = 0: no pair is critical, so it says nothing"]
     slope = float(slopes(run.epochs, run.pseudo_regret[None])[0, -1])
     grew = f"; this run's grew by {slope:.4g} over the last two decades" if slope == slope else ""
     early = [f"               {epochs:,} decisions are too few for it to mean anything; from about {meaningful:.0e} on it does"]
     return [
-        f"lower bound    C(M) = {constant:.6g}: what the mean regret of a uniformly fast learner grows by per unit of log N",
+        f"lower bound    {name} = {constant:.6g}: what the mean regret of a uniformly fast learner grows by per unit of log N",
         f"               in the long run{grew}. No floor: it does not exclude less than",
-        f"               C(M) log N = {constant * log(epochs):.6g} at a given N, nor in a single run",
+        f"               {name} log N = {constant * log(epochs):.6g} at a given N, nor in a single run",
         *(early if epochs < meaningful else []),
     ]

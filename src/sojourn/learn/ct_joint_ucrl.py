@@ -18,8 +18,8 @@ from sojourn.learn.ct_ucrl import confidence
 from sojourn.learn.joint_set import JointSet, joint_set
 from sojourn.learn.learner import Learner, Plan
 from sojourn.learn.optimism import extended_iteration
-from sojourn.learn.parameters import positive
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import positive
 
 
 class CTJointUCRL(Learner):

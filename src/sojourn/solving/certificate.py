@@ -12,7 +12,7 @@ import numpy as np
 from sojourn.errors import ModelError, ParameterError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.numbers import real_array, real_number
-from sojourn.solving.chain import differences, reward_size
+from sojourn.solving.chain import differences, reward_size, row_defect
 from sojourn.solving.optimality import EPSILON
 
 TINY = 5e-324  # what one product may lose to underflow
@@ -52,11 +52,6 @@ def generator_step(model: CTMDP, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     lengths = np.diff(model.row_start)
     apart = np.add.reduceat(model.probability * np.abs(u[model.next_state] - np.repeat(u[own], lengths)), model.row_start[:-1])
     size = reward_size(model) * model.rate + np.abs(model.running) + model.rate * apart
-    lost = TINY * (1 + model.rate) + row_defect(model) * np.abs(value - model.running)
+    jumps = moves + model.rate * (model.expected_reward - model.reward)  # what changes where a row is divided by its sum
+    lost = TINY * (1 + model.rate) + row_defect(model) * np.abs(jumps)
     return value, (lengths + 8) * (EPSILON * size + lost)
-
-
-def row_defect(model: CTMDP) -> np.ndarray:
-    """Return how far each row is from summing to one, beyond rounding: whether the rest stays or is shared out is left open."""
-    off = np.abs(np.add.reduceat(model.probability, model.row_start[:-1]) - 1.0)
-    return np.where(off > np.diff(model.row_start) * EPSILON, off, 0.0)
