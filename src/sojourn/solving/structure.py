@@ -10,8 +10,11 @@ from sojourn.errors import AssumptionError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.graph import end_components, strong_components, sure_reach
 from sojourn.solving.chain import Chain, chain_of
+from sojourn.solving.elimination import NARROW, is_narrow
 from sojourn.solving.optimality import best_pairs
 from sojourn.solving.value import PolicyValue, value_of
+
+LARGE = 2000  # jumps from which on compiled passes over the model pay
 
 
 def one_class(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, Chain, np.ndarray]:
@@ -79,6 +82,8 @@ def first_policy(model: CTMDP) -> np.ndarray:
     require that the best can be reached with probability one from everywhere; start there.
     """
     greedy = best_pairs(model, model.expected_reward * model.rate + model.running)
+    if is_connected(model):
+        return greedy
     count, _ = strong_components(model.n_states, model.pair_state[_pair_of_jump(model)], model.next_state)
     if count == 1:
         return greedy
@@ -86,6 +91,23 @@ def first_policy(model: CTMDP) -> np.ndarray:
     if component.max() == 0:
         return greedy
     return _from_parts(model, component, inside)
+
+
+def is_connected(model: CTMDP) -> bool:
+    """Return whether it is seen at once, in a few passes over a large model, that every state can reach every other."""
+    if len(model.next_state) < LARGE:
+        return False
+    from sojourn.kernels.connected import reached_by_all, reaches_all
+
+    rows = (model.pair_start, model.row_start, model.next_state)
+    return bool(reaches_all(*rows) and reached_by_all(*rows) == 1)
+
+
+def is_line(model: CTMDP, pairs: np.ndarray) -> bool:
+    """Return whether the states stand in a line under a policy, more or less: then taking them out one by one is cheap."""
+    from sojourn.kernels.connected import is_wide
+
+    return not is_wide(model.row_start, model.next_state, pairs, NARROW) and is_narrow(model.matrix[pairs])
 
 
 def towards_most_income(model: CTMDP) -> np.ndarray:
