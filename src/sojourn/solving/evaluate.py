@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import AssumptionError, ModelError, TooLarge
-from sojourn.model.choosing import Policy, is_row
+from sojourn.model.choosing import Policy, checked_probabilities, is_row
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_array
 from sojourn.solving.chain import Chain, chain_of, mixed_chain, require_scale
@@ -112,17 +112,8 @@ def policy_chain(model: CTMDP, policy: Any) -> tuple[np.ndarray | None, Chain]:
 def policy_weights(model: CTMDP, table: Any) -> np.ndarray:
     """Return the probability of each pair under an (S, A) table whose rows sum to 1."""
     table = real_array("policy", table, (model.n_states, model.n_actions))
-    bad = ~((table >= 0) & (table <= 1 + 1e-9)) | (~model.admissible & (table != 0))
-    if bad.any():
-        s, a = (int(i) for i in np.argwhere(bad)[0])
-        raise ModelError(f"policy[{model.states.label(s)}, {model.actions.label(a)}] is {table[s, a]:g}; a probability lies in "
-                         "[0, 1] and is 0 where the action is not admissible. Correct the entry.")
-    total = table.sum(axis=1)
-    off = np.flatnonzero(np.abs(total - 1) > 1e-9)
-    if off.size:
-        s = int(off[0])
-        raise ModelError(f"policy[{model.states.label(s)}] sums to {total[s]:.12g}; the probabilities of a state must sum to 1.")
-    weights: np.ndarray = (table / total[:, None])[model.pair_state, model.pair_action]
+    checked_probabilities(table, model.admissible, model.states, model.actions, ModelError)
+    weights: np.ndarray = (table / table.sum(axis=1)[:, None])[model.pair_state, model.pair_action]
     return weights
 
 
