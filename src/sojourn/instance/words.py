@@ -49,6 +49,7 @@ def as_dict(d: Difficulty) -> dict[str, Any]:
         "upper_bound_constant_consistent": value_or_none(lambda: d.upper_bound_constant_consistent),
         "upper_bound_offset": value_or_none(lambda: d.upper_bound_offset),
         "upper_bound_offset_consistent": value_or_none(lambda: d.upper_bound_offset_consistent),
+        "events": value_or_none(lambda: d.events.as_dict()) if m.events is not None else None,
         "pairs": _pairs(d),
         "warnings": d.warnings,
     }
@@ -100,6 +101,7 @@ def constants(d: Difficulty) -> list[tuple[str, str, str]]:
             "the same for a learner that is not told which jumps are possible"
             + _within(lambda: d.lower_bound_constant_unknown_bounds),
         ),
+        *_event_rows(d),
         (
             "g",
             _infinite(lambda: d.gain_gap),
@@ -127,6 +129,15 @@ def constants(d: Difficulty) -> list[tuple[str, str, str]]:
         ),
     ]
     return rows
+
+
+def _event_rows(d: Difficulty) -> list[tuple[str, str, str]]:
+    """Return the line of the declared events, if there are any."""
+    if d.model.events is None:
+        return []
+    words = value_or_none(lambda: d.events.words())
+    return [("C of events", _show(value_or_none(lambda: d.events.constant)),
+             "the same for a learner that is told the events" + (f": {words}" if words else ""))]
 
 
 def _diameter_words(d: Difficulty) -> str:

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from sojourn.errors import ModelError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.events import EventTable
 from sojourn.model.names import names_of
 from sojourn.model.numbers import boolean_table, index_array, real_array, shown
 
@@ -41,7 +42,7 @@ def from_pairs(state: Any, action: Any, transition: Any, rate: Any, reward: Any 
                cost: Any = None, running_cost: Any = None, transition_reward: Any = None,
                states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None,
                rate_bounds: tuple[float, float] | None = None, normalize_rows: bool = False, name: str = "",
-               holding: str = "exponential") -> CTMDP:
+               holding: str = "exponential", events: EventTable | None = None) -> CTMDP:
     """Build from flat lists over pairs, in any order; see `CTMDP.from_pairs`."""
     who, what = index_array("state", state), index_array("action", action)
     pairs = len(who)
@@ -67,6 +68,7 @@ def from_pairs(state: Any, action: Any, transition: Any, rate: Any, reward: Any 
         reward=_signed("reward", reward, "cost", cost, flat)[order],
         running=_signed("running", running, "running_cost", running_cost, flat)[order],
         states=labels, actions=names, transition_reward=paid, rate_bounds=rate_bounds, name=name, holding=holding,
+        events=events,
     )
 
 

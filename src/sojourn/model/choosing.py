@@ -51,6 +51,20 @@ def chosen_actions(policy: Any, states: Names, actions: Names, error: type[Excep
     return found
 
 
+def checked_probabilities(table: np.ndarray, admissible: np.ndarray, states: Names, actions: Names, error: type[Exception]) -> None:
+    """Raise `error` unless every row of the (S, A) table is a law over the admissible actions of its state."""
+    bad = ~((table >= 0) & (table <= 1 + 1e-9)) | (~admissible & (table != 0))  # NaN is bad too
+    if bad.any():
+        s, a = (int(i) for i in np.argwhere(bad)[0])
+        raise error(f"policy[{states.label(s)}, {actions.label(a)}] is {table[s, a]:g}; a probability lies in [0, 1] and is 0 "
+                    "where the action is not admissible. Correct the entry.")
+    total = table.sum(axis=1)
+    off = np.flatnonzero(np.abs(total - 1) > 1e-9)
+    if off.size:
+        s = int(off[0])
+        raise error(f"policy[{states.label(s)}] sums to {total[s]:.12g}; the probabilities of a state must sum to 1.")
+
+
 def is_row(entry: Any, actions: Names) -> bool:
     """Return whether an entry of a policy is a row of probabilities; a tuple may be an action's name."""
     return isinstance(entry, (list, np.ndarray)) or (isinstance(entry, tuple) and entry not in actions)

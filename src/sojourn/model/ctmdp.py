@@ -11,7 +11,8 @@ import numpy as np
 
 from sojourn.errors import ModelError
 from sojourn.model.choosing import Policy, chosen_actions
-from sojourn.model.knowledge import Knowledge
+from sojourn.model.events import EventTable, check_events
+from sojourn.model.knowledge import Knowledge, event_knowledge
 from sojourn.model.names import Names, names_of
 from sojourn.model.numbers import index_array, rate_bounds_pair, real_array, shown, spread
 from sojourn.model.validate import ROW_TOLERANCE, validate
@@ -59,6 +60,7 @@ class CTMDP:
     rate_bounds: tuple[float, float] | None = None
     name: str = ""
     holding: str = "exponential"
+    events: EventTable | None = None
 
     def __post_init__(self) -> None:
         fixed: dict[str, Any] = {
@@ -73,6 +75,8 @@ class CTMDP:
             object.__setattr__(self, field, value)
         validate(self)
         object.__setattr__(self, "probability", _exact_rows(self.probability, self.row_start))
+        if self.events is not None:
+            check_events(self, self.events)
 
     # ---- sizes and derived arrays -------------------------------------------------------------------------------
 
@@ -176,19 +180,29 @@ class CTMDP:
 
     # ---- other views --------------------------------------------------------------------------------------------
 
-    def knowledge(self, rate_bounds: tuple[float, float] | None = None, supports: bool = False) -> Knowledge:
-        """Return what a learner may know: admissible pairs, mean lump sums, running rewards, rate bounds, supports if told."""
+    def knowledge(self, rate_bounds: tuple[float, float] | None = None, supports: bool = False, events: bool = False) -> Knowledge:
+        """Return what a learner may know: admissible pairs, mean lump sums, running rewards, rate bounds, supports if told.
+
+        With `events` it is told the events, their coefficients and payments (one event per pair and successor where none are
+        declared), and no number that was worked out from a rate: rewards are those that no event pays, rate bounds only the given.
+        """
+        if events:
+            return event_knowledge(self, rate_bounds)
         lo, hi = rate_bounds_pair(rate_bounds) if rate_bounds is not None else self.bounds
         if self.rate.min() < lo or self.rate.max() > hi:
             raise ModelError(
                 f"rate_bounds is ({lo!r}, {hi!r}) but the model's rates span [{self.rate.min()!s}, {self.rate.max()!s}]; "
                 "every rate must lie within the bounds (assume-rate). Widen them."
             )
-        known = {"support_start": self.row_start, "support_state": self.next_state} if supports else {}
+        known: dict[str, Any] = {"support_start": self.row_start, "support_state": self.next_state} if supports else {}
         return Knowledge(
             pair_start=self.pair_start, pair_action=self.pair_action, reward=self.expected_reward, running=self.running,
             rate_min=lo, rate_max=hi, states=self.states, actions=self.actions, **known,
         )
+
+    def with_events(self, events: EventTable) -> CTMDP:
+        """Return the model with its events declared by a table (`sojourn.event_table`), which must say what the model says."""
+        return self.replace(events=events)
 
     def uniformized(self, rate: float | None = None) -> CTMDP:
         """Return the equivalent discrete-time MDP at uniform rate `rate` (default: rate_max); its gain is gain/rate."""
@@ -200,6 +214,8 @@ class CTMDP:
         """Return a copy with some fields changed, validated anew."""
         from dataclasses import replace
 
+        if not {"name", "rate_bounds", "states", "actions"}.issuperset(changes):
+            changes.setdefault("events", None)  # those of before may not fit
         return replace(self, **changes)
 
     def renamed(self, name: str) -> CTMDP:
@@ -253,13 +269,16 @@ class CTMDP:
                    running: ArrayLike | None = None, *, cost: ArrayLike | None = None, running_cost: ArrayLike | None = None,
                    transition_reward: Any = None, states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None,
                    rate_bounds: tuple[float, float] | None = None, normalize_rows: bool = False, name: str = "",
-                   holding: str = "exponential") -> CTMDP:
-        """Build from flat lists over pairs: `state[k]`, `action[k]` (positions), a sparse or dense (P, S) `transition`."""
+                   holding: str = "exponential", events: EventTable | None = None) -> CTMDP:
+        """Build from flat lists over pairs: `state[k]`, `action[k]` (positions), a sparse or dense (P, S) `transition`.
+
+        `events` declares shared rates; its pairs are numbered as the model's, by state and then by action.
+        """
         from sojourn.model.build import from_pairs
 
         return from_pairs(state, action, transition, rate, reward, running, cost=cost, running_cost=running_cost,
                           transition_reward=transition_reward, states=states, actions=actions, rate_bounds=rate_bounds,
-                          normalize_rows=normalize_rows, name=name, holding=holding)
+                          normalize_rows=normalize_rows, name=name, holding=holding, events=events)
 
     @classmethod
     def from_generators(cls, generators: Any, reward: ArrayLike | None = None, running: ArrayLike | None = None, *,

@@ -57,3 +57,10 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise ParameterError(f"{name} is {shown(value)}; it must be one of {', '.join(map(repr, allowed))}.")
     return value
+
+
+def yes_or_no(name: str, value: Any) -> bool:
+    """Return `value`, which must be True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{name} is {shown(value)}; it must be True or False.")
+    return bool(value)
