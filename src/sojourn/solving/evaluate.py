@@ -14,9 +14,10 @@ from sojourn.model.numbers import real_array
 from sojourn.solving.chain import Chain, chain_of, mixed_chain, require_scale
 from sojourn.solving.elimination import UNPROVED, is_narrow
 from sojourn.solving.operator import operator_bounds
-from sojourn.solving.value import PolicyValue, value_of
+from sojourn.solving.value import PolicyValue, value_of, wide_bounds
 
 NARROW = 1e-10  # relative width of the gain's interval that is not worth improving
+ASKED = 1e-9  # relative width above which a randomized policy is evaluated once more, with 32 digits
 SMALL = 3000  # states up to which an elimination is never dear
 QUICK = 400  # sweeps that are tried before the elimination of a larger chain
 
@@ -68,6 +69,8 @@ def evaluate(model: CTMDP, policy: Policy) -> Evaluation:
         from sojourn.solving.refine import evaluated_bounds
 
         low, high = met((low, high), evaluated_bounds(model, pairs, value))
+    if high - low > ASKED * abs(value.gain) and pairs is None and value.factors is not None:
+        low, high = met((low, high), wide_bounds(chain, value.factors.reference))
     if not chain.pays(classes[0]):
         low = high = 0.0
     time = value.law * chain.holding
