@@ -22,7 +22,7 @@ from sojourn.cli.main import sojourn as command_line
 
 MADE = "<!-- made by docs/generate_pages.py: change the docstring or the help text instead -->\n"
 GROUPS = {
-    "Models": ["CTMDP", "Choice", "Knowledge", "make", "load", "check"],
+    "Models": ["CTMDP", "Choice", "Rate", "EventTable", "event_table", "Knowledge", "make", "load", "check"],
     "Solving": ["solve", "evaluate"],
     "Difficulty": ["difficulty", "gaps", "gain_gap", "diameter"],
     "Learning": ["learner", "Learner", "Plan", "History", "CTUCRL", "DoublingCTUCRL"],
