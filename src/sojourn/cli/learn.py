@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, named_state, print_json, read_model
-from sojourn.errors import ParameterError
+from sojourn.cli.common import json_option, learner_names, model_argument, named_state, print_json, read_model, say
+from sojourn.errors import ParameterError, RewardScaleWarning
 from sojourn.model.columns import columns
 from sojourn.zoo.syntax import parse_parameters
 
@@ -21,7 +21,7 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
 
 @click.command("learn")
 @model_argument
-@click.option("--learner", "name", default="default", show_default=True, metavar="NAME",
+@click.option("--learner", "name", default="default", show_default=True, metavar="NAME", shell_complete=learner_names,
               help="A name of `sojourn learners`, or module:Class (a file here, or a module).")
 @click.option("--epochs", type=float, help="How many decisions (1e6 if no --time is given).")
 @click.option("--time", "max_time", type=float, help="How much time instead; the regret is then R_T.")
@@ -51,7 +51,7 @@ def command(model: str, as_json: bool, picture: str | None, **options: Any) -> N
     if as_json:
         print_json(as_object(run, label))
     else:
-        click.echo("\n".join(in_words(run, label)))
+        say("\n".join(in_words(run, label)))
     if picture:  # last: whatever is wrong with it, the result is out
         run.plot(path=picture)
         if not as_json:
@@ -73,12 +73,7 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
         epochs = EPOCHS
     state = named_state(model, options["start"])
     bar = ProgressBar(epochs, max_time)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        learner = built(model, options)
-    for warning in said:
-        click.echo(f"warning: {warning.message}", err=True)
-    run = simulate(model, learner, max_epochs=epochs, max_time=max_time, start=state, seed=options["seed"],
+    run = simulate(model, built(model, options), max_epochs=epochs, max_time=max_time, start=state, seed=options["seed"],
                    checkpoints=options["checkpoints"], holding_times=options["holding_times"], progress=bar)
     return run, options["name"]
 
@@ -102,7 +97,13 @@ def built(model: Any, options: dict[str, Any]) -> Any:
                 option = f"--{key.replace('_', '-')}"
                 raise ParameterError(f"{option} is {options[key]} but the learner {options['name']!r} has no {key}; leave it out.")
             given.setdefault(key, options[key])
-    return learner_for(model, options["name"], knowledge=knowledge, seed=options["seed"], parameters=given, folder=here)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        made = learner_for(model, options["name"], knowledge=knowledge, seed=options["seed"], parameters=given, folder=here)
+    for warning in said:
+        remedy = " Here: `sojourn learn MODEL --reward-range auto`." if issubclass(warning.category, RewardScaleWarning) else ""
+        click.echo(f"warning: {warning.message}{remedy}", err=True)
+    return made
 
 
 def reward_range(text: str) -> str | tuple[float, float]:

@@ -60,10 +60,6 @@ class Episode:
         self.under_way.left[pair] -= 1
         self.under_way.epochs[:] += (1, -1)
 
-    def ends_before(self, pair: int) -> bool:
-        """Return whether the plan is over on arriving at `pair`.   Paper: alg: CTUCRL, step 6"""
-        return bool(self.epochs_left <= 0 or self.left[pair] <= 0)
-
     @classmethod
     def compiled(cls, plan: Plan, index: int, start_epoch: int, under_way: PlanLeft) -> Episode:
         """Return the episode of a plan that a compiled planner has written to `under_way` itself."""

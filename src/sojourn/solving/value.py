@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.errors import TooLarge
 from sojourn.solving.chain import Chain
 from sojourn.solving.elimination import DENSE, UNIT, Elimination, OutOfRange, eliminated, is_narrow
 
@@ -71,6 +72,15 @@ def value_of(chain: Chain, recurrent: np.ndarray, like: PolicyValue | None = Non
     from sojourn.solving.wide import WideElimination
 
     return _value(chain, *_busy(chain, reference, WideElimination))
+
+
+def wide_bounds(chain: Chain, reference: int) -> tuple[float, float]:
+    """Return an interval of the gain from an elimination with 32 digits; without ends where that would take too long."""
+    from sojourn.solving.wide import WideElimination
+
+    with suppress(TooLarge):
+        return _value(chain, *_busy(chain, reference, WideElimination)).bounds
+    return -np.inf, np.inf
 
 
 def _likely(chain: Chain, recurrent: np.ndarray, jumps: int) -> int:
