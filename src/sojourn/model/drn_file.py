@@ -110,7 +110,7 @@ def _header(lines: Iterator[tuple[int, str]]) -> tuple[dict[str, str], dict[str,
             header[entry] = f"{header[entry]} {text}".strip()
         else:
             raise ModelError(f"it begins with {shown(text[:60])}; a .drn file begins with `@type: ...`.")
-    raise ModelError("there is no line `@model`; is the file complete?")
+    raise ModelError(f"the entries are {shown(sorted(header))} and no line is `@model`; is the file complete?")
 
 
 def _own(text: str) -> dict[str, Any]:

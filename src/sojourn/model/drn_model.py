@@ -74,7 +74,7 @@ class _Reading:
     def model(self) -> CTMDP:
         """Return the model of all that can be reached."""
         if not self.said.rates:
-            raise ModelError("it has 0 states; a model needs at least one.")
+            raise ModelError(f"it has {len(self.said.rates)} states; a model needs at least one.")
         states, _, _ = self._own_names()
         order = list(range(len(states))) if states else self.said.initial or [0]
         place, pairs = {s: i for i, s in enumerate(order)}, list[tuple[int, Pair]]()
