@@ -71,8 +71,8 @@ def table(path):
         when = [row["rejected"] for row in rows if row["rejected"]]
         regret = np.array([row["regret"] for row in rows])
         print(f"{what:8s} station 2 at {factor:.0%} of its rate from 3 customers on, {epochs:,} decisions: {len(rows):4d} runs, "
-              f"rejected in {len(when):4d}, median after {np.median(when) if when else float('nan'):,.0f}; regret mean {regret.mean():,.0f}, "
-              f"worst {regret.max():,.0f}", flush=True)
+              f"rejected in {len(when):4d}, median after {np.median(when) if when else float('nan'):,.0f}; regret mean "
+              f"{regret.mean():,.0f}, worst {regret.max():,.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.learn.abilities import called
+from sojourn.learn.abilities import called, structure_of
 from sojourn.learn.learner import History
 from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
@@ -17,6 +17,7 @@ from sojourn.simulation.episodes import Episodes
 from sojourn.simulation.regret import COLUMNS, Point
 
 if TYPE_CHECKING:
+    from sojourn.learn.structure_test import Evidence
     from sojourn.report.look import Figure
 
 
@@ -64,6 +65,11 @@ class Run:
     def points(self) -> list[Point]:
         """Return the checkpoints one by one."""
         return [Point(*row) for row in zip(*(getattr(self, name).tolist() for name in COLUMNS), strict=True)]
+
+    @property
+    def structure(self) -> Evidence | None:
+        """The evidence against the events that the learner was told (learn/structure_test.py); None if it was told of none."""
+        return structure_of(self.learner)
 
     def plot(self, path: str | PathLike[str] | None = None, bounds: bool = True) -> Figure:
         """Draw the regret against the decisions, beside what is proved of it; write it to `path` if given (extra `plot`)."""
