@@ -206,7 +206,7 @@ def _judge(record: dict[str, Any], name: str, model: CTMDP, policy: np.ndarray, 
     weight, pairs = _policy_rows(model, policy)
     income = np.abs(model.expected_reward * model.rate + model.running)
     share = np.add.reduceat(weight * income, model.pair_start[:-1]) @ value.occupancy
-    if record[name]["status"] == "wide" and abs(value.gain) < 1e-6 * share:
+    if record[name]["status"] == "wide" and abs(value.gain) <= 1e-6 * share:  # incomes cancel, or are below every float
         record[name]["status"] = "tiny gain"
     truth = birth_death_gain(model, weight, pairs)
     if truth is None and model.n_states <= SMALL and _classes(model, policy) == 1:
