@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, named_state, print_json, read_model
+from sojourn.cli.common import json_option, learner_names, model_argument, named_state, print_json, read_model, say
 from sojourn.errors import ParameterError, RewardScaleWarning
 from sojourn.model.columns import columns
 from sojourn.zoo.syntax import parse_parameters
@@ -21,7 +21,7 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
 
 @click.command("learn")
 @model_argument
-@click.option("--learner", "name", default="default", show_default=True, metavar="NAME",
+@click.option("--learner", "name", default="default", show_default=True, metavar="NAME", shell_complete=learner_names,
               help="A name of `sojourn learners`, or module:Class (a file here, or a module).")
 @click.option("--epochs", type=float, help="How many decisions (1e6 if no --time is given).")
 @click.option("--time", "max_time", type=float, help="How much time instead; the regret is then R_T.")
@@ -51,7 +51,7 @@ def command(model: str, as_json: bool, picture: str | None, **options: Any) -> N
     if as_json:
         print_json(as_object(run, label))
     else:
-        click.echo("\n".join(in_words(run, label)))
+        say("\n".join(in_words(run, label)))
     if picture:  # last: whatever is wrong with it, the result is out
         run.plot(path=picture)
         if not as_json:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, print_json, read_model
+from sojourn.cli.common import json_option, learner_names, model_argument, print_json, read_model, say
 from sojourn.model.columns import columns
 
 ROWS = 16
@@ -13,9 +13,10 @@ ROWS = 16
 @click.command("show")
 @model_argument
 @click.option("--plot", "picture", metavar="FILE", help="Draw the model to FILE (.png, .svg, .pdf).")
-@click.option("--kind", default="auto", show_default=True, metavar="KIND", help="graph, grid, curves or auto.")
+@click.option("--kind", default="auto", show_default=True, type=click.Choice(["auto", "graph", "grid", "curves"]),
+              help="How to draw it.")
 @click.option("--path", "sample", metavar="FILE", help="Draw a sample path with its regret to FILE.")
-@click.option("--learner", "learner_name", default="ct-ucrl", show_default=True, metavar="NAME",
+@click.option("--learner", "learner_name", default="default", show_default=True, metavar="NAME", shell_complete=learner_names,
               help="Who walks the sample path: a learner, `optimal` or `random`.")
 @click.option("--epochs", default=500, show_default=True, type=click.IntRange(1, 1_000_000), help="Decisions of the sample path.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the sample path.")
@@ -35,7 +36,7 @@ def command(model: str, picture: str | None, kind: str, sample: str | None, lear
     if as_json:
         print_json({**as_object(found), "plot": picture, "path": sample})
         return
-    click.echo("\n".join(in_words(found)))
+    say("\n".join(in_words(found)))
     for file in filter(None, (picture, sample)):
         click.echo(f"wrote {file}")
 
