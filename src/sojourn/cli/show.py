@@ -17,7 +17,7 @@ ROWS = 16
               help="How to draw it.")
 @click.option("--path", "sample", metavar="FILE", help="Draw a sample path with its regret to FILE.")
 @click.option("--learner", "learner_name", default="default", show_default=True, metavar="NAME", shell_complete=learner_names,
-              help="Who walks the sample path: a learner, `optimal` or `random`.")
+              help="Who walks the sample path: a name of `sojourn learners`, or `optimal`.")
 @click.option("--epochs", default=500, show_default=True, type=click.IntRange(1, 1_000_000), help="Decisions of the sample path.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the sample path.")
 @json_option
@@ -70,17 +70,13 @@ def _row(model: Any, pair: int) -> list[tuple[int, float]]:
 
 
 def _walked(model: Any, name: str, epochs: int, seed: int) -> Any:
-    """Return a recorded run of the learner (or of the optimal, or a uniformly random, policy)."""
-    import numpy as np
-
+    """Return a recorded run of the learner, or of the optimal policy."""
     from sojourn.cli.learn import built
     from sojourn.simulation.simulate import simulate
     from sojourn.solving.solve import solve
 
     if name == "optimal":
         who: Any = solve(model).policy
-    elif name == "random":
-        who = model.admissible / np.sum(model.admissible, axis=1, keepdims=True)
     else:
         options = dict.fromkeys(("rate_bounds", "delta", "horizon", "reward_range"))
         who = built(model, {**options, "name": name, "seed": seed, "supports": False, "param": ()})
