@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import require
-from sojourn.learn.abilities import called
+from sojourn.learn.abilities import called, structure_of
 from sojourn.learn.learner import History
 from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
@@ -18,6 +18,7 @@ from sojourn.simulation.episodes import Episodes
 from sojourn.simulation.regret import COLUMNS, REGRETS, Point
 
 if TYPE_CHECKING:
+    from sojourn.learn.structure_test import Evidence
     from sojourn.report.look import Figure
 
 
@@ -81,6 +82,11 @@ class Run:
         from sojourn.simulation.run_file import write_run
 
         write_run(self, path)
+
+    @property
+    def structure(self) -> Evidence | None:
+        """The evidence against the events that the learner was told (learn/structure_test.py); None if it was told of none."""
+        return structure_of(self.learner)
 
     def plot(self, path: str | PathLike[str] | None = None, bounds: bool = True) -> Figure:
         """Draw the regret against the decisions, beside what is proved of it; write it to `path` if given (extra `plot`)."""
