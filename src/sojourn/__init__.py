@@ -31,11 +31,12 @@ _HOME = {
     "simulate": "sojourn.simulation.simulate",
     "Run": "sojourn.simulation.run",
     "Session": "sojourn.simulation.session",
+    "Controller": "sojourn.control.controller",
     "Study": "sojourn.study.study",
     "SojournError": "sojourn.errors",
     "ModelError": "sojourn.errors",
 }
-_MODULES = {"zoo", "learn", "gym", "model", "solving", "instance", "simulation", "study", "report"}
+_MODULES = {"zoo", "learn", "gym", "model", "solving", "instance", "simulation", "control", "study", "report"}
 
 __all__ = [*sorted(_HOME), "__version__"]
 
