@@ -129,6 +129,7 @@ GOOD = {  # values that mostly go through
     "max_time": ["20"],
     "delta": ["0.1"],
     "horizon": ["1e3"],
+    "reward_range": ["auto", "-2,12"],
     "param": ["x=1"],
     "checkpoints": ["5", "20"],
     "holding_times": ["erlang:stages=3", "deterministic"],

@@ -40,7 +40,8 @@ class CTMDPEnv(gymnasium.Env[int, int]):
     time), `action` (the one taken), `replaced` (whether the one asked for was not admissible, so that the state's first
     admissible one was taken) and `action_mask` (admissible actions of the new state, for `action_space.sample(mask)`).
 
-    `strict=True` raises on an inadmissible action instead; `start` is the first state (index or label).
+    `strict=True` raises on an inadmissible action instead; `start` is the first state as the user calls it (default: the model's
+    first).  Environments go by positions; `env.model.states[position]` is what the user calls it.
 
     >>> from sojourn.zoo.catalogue import make
     >>> env = CTMDPEnv(make("two-state"))
@@ -52,7 +53,7 @@ class CTMDPEnv(gymnasium.Env[int, int]):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}
 
-    def __init__(self, model: CTMDP | str | PathLike[str], strict: bool = False, start: int | str = 0,
+    def __init__(self, model: CTMDP | str | PathLike[str], strict: bool = False, start: Any = None,
                  render_mode: str | None = None):
         if not isinstance(model, CTMDP):
             from sojourn.model.files import load
@@ -62,7 +63,7 @@ class CTMDPEnv(gymnasium.Env[int, int]):
             raise ParameterError(f"render_mode is {render_mode!r}; it must be None or 'ansi'.")
         self.model = model
         self.strict = strict
-        self.start = model.state(start)
+        self.start = 0 if start is None else model.state(start)
         self.render_mode = render_mode
         self.observation_space = gymnasium.spaces.Discrete(model.n_states)
         self.action_space = gymnasium.spaces.Discrete(model.n_actions)
@@ -71,9 +72,10 @@ class CTMDPEnv(gymnasium.Env[int, int]):
         self._last = ""
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        """Return to the start, or to `options={"state": index or label}`; the clock goes back to 0."""
+        """Return to the start, or to `options={"state": a state as the user calls it}`; the clock goes back to 0."""
         super().reset(seed=seed)
-        self.state = self.model.state((options or {}).get("state", self.start))
+        wanted = (options or {}).get("state")
+        self.state = self.start if wanted is None else self.model.state(wanted)
         self.time = 0.0
         self._last = ""
         clock = dict.fromkeys(("holding_time", "time", "reward_lump", "reward_running"), 0.0)
@@ -100,7 +102,8 @@ class CTMDPEnv(gymnasium.Env[int, int]):
         before, self.state = self.state, int(model.next_state[row][jump])
         self.time += holding_time
         taken = int(model.pair_action[pair])
-        self._last = f"{model.states[before]} --{model.actions[taken]}--> {model.states[self.state]} after {holding_time:.4g}"
+        self._last = (f"{model.states.label(before)} --{model.actions.label(taken)}--> {model.states.label(self.state)} "
+                      f"after {holding_time:.4g}")
         info = {
             "holding_time": float(holding_time), "time": float(self.time), "reward_lump": lump, "reward_running": running,
             "action": taken, "replaced": replaced, "action_mask": self.action_mask(),
@@ -111,7 +114,7 @@ class CTMDPEnv(gymnasium.Env[int, int]):
         """Return the last epoch in words (render_mode "ansi")."""
         if self.render_mode is None:
             return None
-        return f"t={self.time:.4g}: {self._last}" if self._last else f"t=0: {self.model.states[self.state]}"
+        return f"t={self.time:.4g}: {self._last}" if self._last else f"t=0: {self.model.states.label(self.state)}"
 
     def _pairs(self) -> slice:
         return slice(self.model.pair_start[self.state], self.model.pair_start[self.state + 1])
@@ -122,7 +125,7 @@ class CTMDPEnv(gymnasium.Env[int, int]):
             raise ParameterError(f"action {action!r} is not in {self.action_space}; give an action index from 0 to "
                                  f"{self.model.n_actions - 1}.")
         try:
-            return self.model.pair(self.state, int(action)), False
+            return self.model.pair_at(self.state, int(action)), False
         except ModelError:
             if self.strict:
                 raise
@@ -132,7 +135,7 @@ class CTMDPEnv(gymnasium.Env[int, int]):
 class ZooEnv(CTMDPEnv):
     """An environment of the zoo: `family` and its parameters, and the options of `CTMDPEnv`."""
 
-    def __init__(self, family: str, strict: bool = False, start: int | str = 0, render_mode: str | None = None, **parameters: Any):
+    def __init__(self, family: str, strict: bool = False, start: Any = None, render_mode: str | None = None, **parameters: Any):
         from sojourn.zoo.catalogue import make
 
         super().__init__(make(family, **parameters), strict=strict, start=start, render_mode=render_mode)
@@ -201,10 +204,11 @@ def drive(env: gymnasium.Env[Any, Any], learner: Any, *, max_epochs: int, knowle
         raise ParameterError(f"parameters are {parameters!r}, but the learner is made already; give its name or class.")
     observation, _ = env.reset(seed=seed)
     shift, first = int(env.observation_space.start), int(env.action_space.start)  # type: ignore[attr-defined]
-    session = Session(learner, int(observation) - shift, knowledge=knowledge)
+    known = knowledge or learner.knowledge
+    session = Session(learner, known.states[int(observation) - shift], knowledge=knowledge)
     rows, episodes = [], 0
     for _ in range(max_epochs):
-        before, action = session.state, session.action
+        before, action = session.state_index, session.action_index
         observation, paid, terminated, truncated, info = env.step(action + first)
         arrived = again = observation
         if terminated or truncated:
@@ -212,11 +216,17 @@ def drive(env: gymnasium.Env[Any, Any], learner: Any, *, max_epochs: int, knowle
             again, _ = env.reset()
             arrived = again if terminated else observation
         holding_time = float(info.get("holding_time", 1.0))
-        session.report(holding_time, int(arrived) - shift, reward=float(info.get("reward_lump", paid)))
+        session.report(holding_time, known.states[int(arrived) - shift], **_paid(paid, info))
         rows.append((before, action, holding_time, int(arrived) - shift, float(paid)))
-        session.state = int(again) - shift
+        if again is not arrived:
+            session.state = known.states[int(again) - shift]
     state, took, held, arrived, earned = (np.array(column) for column in zip(*rows))
     return Driven(state, took, held, arrived, earned, episodes=episodes, session=session)
+
+
+def _paid(reward: Any, info: dict[str, Any]) -> dict[str, float]:
+    """Return what a step paid as a session takes it: the lump sum where the environment tells it apart, else all of it."""
+    return {"lump": float(info["reward_lump"])} if "reward_lump" in info else {"reward": float(reward)}
 
 
 def _sizes(env: gymnasium.Env[Any, Any]) -> tuple[int, int]:

@@ -30,7 +30,7 @@ from sojourn.simulation.walk import Walk
 from sojourn.solving.solve import solve
 from sojourn.zoo.catalogue import make
 
-COLUMNS = ("state", "action", "holding_time", "next_state", "reward")
+COLUMNS = ("state", "action", "holding_time", "next_state", "reward", "lump", "running")
 BAD_REPORTS = ((-1.0, 0), (0.0, 0), (float("nan"), 0), (float("inf"), 0), ("long", 0), (1.0, 10**6), (1.0, -1), (1.0, "nowhere"))
 BAD_VALUES = (("state", -1), ("state", 10**6), ("action", 10**6), ("next_state", -1), ("next_state", 10**6), ("holding_time", -1.0),
               ("holding_time", 0.0), ("holding_time", np.nan), ("holding_time", np.inf), ("reward", np.nan))
@@ -58,19 +58,20 @@ def refused(errors: type[Exception] | tuple[type[Exception], ...], call: Callabl
     raise AssertionError(f"{call} took {args}; it must refuse it")
 
 
-def observations(run: Run) -> list[tuple[float, int, float]]:
-    """Return what a session would be told of a recorded run: holding time, next state, reward."""
+def observations(run: Run) -> list[tuple[float, Any, float]]:
+    """Return what a session would be told of a recorded run: holding time, next state, lump sum."""
     path = run.trajectory
     assert path is not None
-    return list(zip(path.holding_time.tolist(), path.next_state.tolist(), path.reward.tolist(), strict=True))
+    arrived = [run.model.states[s] for s in path.next_state]
+    return list(zip(path.holding_time.tolist(), arrived, path.lump.tolist(), strict=True))
 
 
-def replay(session: Session, rows: list[tuple[float, int, float]]) -> list[int]:
-    """Return the actions of a session fed with `rows`."""
+def replay(session: Session, rows: list[tuple[float, Any, float]]) -> list[int]:
+    """Return the actions (positions) of a session fed with `rows`."""
     actions = []
     for held, arrived, paid in rows:
-        actions.append(session.action)
-        session.report(held, arrived, paid)
+        actions.append(session.action_index)
+        session.report(held, arrived, lump=paid)
     return actions
 
 
@@ -101,7 +102,7 @@ class LearnerContract:
         return self.make_learner(model.knowledge(supports=supports))
 
     def session_on(self, model: CTMDP) -> Session:
-        return Session(self.learner_on(model), state=0, knowledge=model.knowledge())
+        return Session(self.learner_on(model), state=model.states[0], knowledge=model.knowledge())
 
     def run_on(self, model: CTMDP, epochs: int | None = None, seed: int = 5, supports: bool = False) -> Run:
         subject = self.learner_on(model, supports)
@@ -195,11 +196,11 @@ class LearnerContract:
         for model in self.models():
             run, session = self.run_on(model, epochs=60), self.session_on(model)
             actions = []
-            for row in observations(run):
-                actions.append(session.action)
+            for held, arrived, paid in observations(run):
+                actions.append(session.action_index)
                 for bad in BAD_REPORTS:
                     refused(ReportError, session.report, *bad)
-                session.report(*row)
+                session.report(held, arrived, lump=paid)
             assert actions == run.trajectory.action.tolist(), model  # type: ignore[union-attr]
 
     def test_a_chunk_that_cannot_be_true_is_refused_and_leaves_no_trace(self) -> None:
@@ -240,7 +241,7 @@ class LearnerContract:
         other = model.replace(rate=np.full(model.n_pairs, float(np.mean(model.bounds))), rate_bounds=model.bounds,
                               probability=np.concatenate([row[::-1] for row in rows]))
         told = model.replace(rate_bounds=model.bounds)
-        for state in range(model.n_states):
+        for state in model.states:
             assert len({Session(self.learner_on(m), state, knowledge=m.knowledge()).action for m in (told, other)}) == 1
 
 
@@ -256,7 +257,7 @@ class ModelContract:
 
     def test_labels_are_unique_and_for_people(self) -> None:
         model = self.make_model()
-        for labels in (model.states, model.actions):
+        for labels in (model.states.labels, model.actions.labels):
             assert len(set(labels)) == len(labels)
             assert all(label.strip() == label and label and len(label) <= 40 for label in labels)
 

@@ -19,7 +19,7 @@ run = partial(command, "learn")
 
 
 def test_json_has_the_promised_keys_and_is_what_simulate_says():
-    ran = run("two-state", "--learner", "ct-ucrl", "--epochs", "1e4", "--delta", 0.01, "--seed", 3, "--json", "--unscaled")
+    ran = run("two-state", "--learner", "ct-ucrl", "--epochs", "1e4", "--delta", 0.01, "--seed", 3, "--json")
     found = json.loads(ran.out)
     assert ran.code == 0 and ran.out.count("\n") == 1
     keys = ["learner", "epochs", "time", "reward", "regret", "completed_regret", "adjusted_regret", "pseudo_regret", "episodes",
@@ -34,9 +34,18 @@ def test_json_has_the_promised_keys_and_is_what_simulate_says():
     assert [p["pseudo_regret"] for p in found["checkpoints"]] == expected.pseudo_regret.tolist()
 
 
-def test_rewards_are_scaled_by_default_without_a_warning():
-    ran = run("two-state", "--learner", "ct-ucrl", "--epochs", 1000)
-    assert ran.code == 0 and "warning" not in ran.err and "pseudo-regret" in ran.out and "episodes" in ran.out
+def test_rewards_are_scaled_only_if_asked_for():
+    plain = run("two-state", "--learner", "ct-ucrl", "--epochs", 1000)
+    assert plain.code == 0 and "warning: the largest reward is 12" in plain.err and "reward_range" not in plain.out
+    scaled = run("two-state", "--learner", "ct-ucrl", "--epochs", 1000, "--reward-range", "auto")
+    assert scaled.code == 0 and "warning" not in scaled.err and "reward_range = auto" in scaled.out and "episodes" in scaled.out
+
+
+def test_the_result_says_which_parameters_were_used():
+    ran = run("two-state", "--learner", "ct-ucrl", "--epochs", 100)
+    assert "parameters     delta = 0.01, radius_scale = 1.0, stop = printed" in ran.out
+    told = json.loads(run("two-state", "--learner", "ct-kl-ucrl", "--horizon", 500, "--epochs", 100, "--json").out)
+    assert told["parameters"] == {"delta": 0.002, "horizon": 500.0, "radius_scale": 1.0}
 
 
 def test_a_fixed_time_gives_its_regret():
@@ -53,7 +62,7 @@ def test_a_million_decisions_are_taken_unless_told_otherwise():
     ("--learner", "fixed", "--param", "policy=[0,1]"),
     ("--learner", "ct-ucrl", "--horizon", 100, "--rate-bounds", 1, 9, "--supports", "--param", "radius_scale=0.1,planning=fast"),
     ("--start", 1, "--holding-times", "erlang:stages=2", "--checkpoints", 3, "--learner", "ct-ucrl"),
-    ("--holding-times", "erlang:stages=2", "--learner", "ct-ucrl", "--reward-range", -12, 8),
+    ("--holding-times", "erlang:stages=2", "--learner", "ct-ucrl", "--reward-range", "-12,8"),
 ])
 def test_the_options_work(options):
     ran = run("two-state", "--epochs", 200, "--json", *options)
@@ -65,7 +74,9 @@ def test_the_options_work(options):
     (("nowhere",), "neither a file nor a zoo model"), (("two-state", "--learner", "ctucrl"), "did you mean 'ct-ucrl'"),
     (("two-state", "--epochs", 0), "max_epochs is 0"), (("two-state", "--epochs", 10, "--time", 3), "give one of them"),
     (("two-state", "--time", -1), "max_time is -1"), (("two-state", "--learner", "ct-ucrl", "--delta", 2), "delta is 2"),
-    (("two-state", "--learner", "ct-ucrl", "--delta", 0.1, "--horizon", 10), "exactly one"),
+    (("two-state", "--learner", "ct-ucrl", "--delta", 0.1, "--horizon", 10), "give one of them"),
+    (("two-state", "--learner", "ct-ucrl", "--reward-range", "3"), "give auto, or two numbers"),
+    (("two-state", "--learner", "default", "--reward-range", "auto"), "has no reward_range"),
     (("two-state", "--learner", "ct-ucrl-doubling", "--delta", 0.1), "has no delta"),
     (("two-state", "--learner", "ct-ucrl", "--rate-bounds", 3, 5), "rate_bounds is"),
     (("two-state", "--learner", "ct-ucrl", "--rate-bounds", 5, 3), "Swap"), (("two-state", "--start", 7), "state 7 does not exist"),

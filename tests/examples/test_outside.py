@@ -19,12 +19,12 @@ for name in ("optimistic-q", "ucrl2-uniformized"):
     assert run.visits.sum() == 300 and np.isfinite(run.pseudo_regret).all()
     whole, first, second = (sojourn.Session(name, state="idle", knowledge=model.knowledge(), seed=2) for _ in range(3))
     path = run.trajectory
-    rows = list(zip(path.holding_time.tolist(), path.next_state.tolist(), path.reward.tolist()))
+    rows = list(zip(path.holding_time.tolist(), path.next_state.tolist(), path.lump.tolist()))
     def play(session, rows):
         actions = []
         for row in rows:
-            actions.append(session.action)
-            session.report(*row)
+            actions.append(session.action_index)
+            session.report(*row[:2], lump=row[2])
         return actions
     wanted = play(whole, rows)
     assert wanted == path.action.tolist(), name

@@ -15,6 +15,7 @@ from sojourn.instance.difficulty import difficulty
 from sojourn.instance.divergence_bounds import least_divergence_bounds
 from sojourn.instance.gaps import optimum
 from sojourn.instance.proof import proved_gaps
+from sojourn.instance.rows import known_rows
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.solve import solve
 
@@ -121,7 +122,7 @@ def test_least_divergences_and_the_lower_bound_lie_in_their_proved_intervals(jud
         gain, gaps = judges.optimum(exact, [0] * exact.n)
         _, bias = judges.evaluated(exact, [min(range(len(g)), key=g.__getitem__) for g in gaps])
         found = difficulty(model, (1e-9, 1e9), solution=judges.solution(model))
-        low, high = least_divergence_bounds(found.optimum, found.rate_bounds)
+        low, high = least_divergence_bounds(found.optimum, found.rate_bounds, known_rows(found.model))
         total, pair = Decimal(0), 0
         for s, options in enumerate(exact.options):
             for a, (row, speed, paid) in enumerate(options):

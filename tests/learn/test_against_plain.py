@@ -106,7 +106,7 @@ def follow(model, rng, session, plain, epochs):
     """Walk both on the same observations; they must choose alike for the same reasons."""
     state, known = 0, None
     for _ in range(epochs):
-        action = session.action
+        action = session.action_index
         assert plain.action(state) == action
         episode = session.episode
         if known != episode.index:
@@ -143,7 +143,7 @@ def test_doubling_decides_like_the_plain_writing_restarted(seed, scale):
         if epoch in (0, 2, 4, 16):
             length = {0: 2, 2: 2, 4: 12, 16: 240}[epoch]
             plain = Plain(*lists(model), 0.7, 3.5, 1 / length, scale)
-        action = session.action
+        action = session.action_index
         assert plain.action(state) == action
         pair = model.pair(state, action)
         row = slice(model.row_start[pair], model.row_start[pair + 1])

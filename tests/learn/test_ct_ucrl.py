@@ -44,7 +44,7 @@ def new(kind, model, supports=False):
 
 
 @pytest.mark.parametrize("parameters, words", [
-    ({}, "give exactly one"), ({"delta": 0.1, "horizon": 10}, "give exactly one"),
+    ({"delta": 0.1, "horizon": 10}, "give one of them"), ({"reward_range": "wide"}, "reward_range is 'wide'"),
     ({"delta": 0}, "delta is 0; it must be in (0, 1]"), ({"delta": 1.5}, "delta is 1.5"), ({"delta": -0.1}, "delta is -0.1"),
     ({"delta": float("nan")}, "delta is nan"), ({"delta": "a"}, "delta is 'a'"), ({"delta": True}, "delta is True"),
     ({"horizon": 0.5}, "horizon is 0.5; it must be a number of epochs, at least 1"), ({"horizon": float("inf")}, "horizon is inf"),
@@ -264,3 +264,27 @@ def test_a_successor_outside_its_known_support_is_reported():
     learner.counts.add(0, 0.5, 0)
     with pytest.raises(ParameterError, match="outside its known support"):
         learner.plan()
+
+
+def test_delta_is_one_hundredth_unless_told_and_the_settings_say_so():
+    knowledge = random_model(0).knowledge()
+    assert CTUCRL(knowledge).delta == 0.01
+    assert CTUCRL(knowledge).settings == {"delta": 0.01, "radius_scale": 1.0, "stop": "printed", "planning": "printed",
+                                          "unknown_rewards": False}
+    told = by_name("ct-ucrl-unknown-rates", knowledge, horizon=40, margin=3.0).settings
+    assert (told["delta"], told["horizon"], told["margin"], told["exploration"]) == (1 / 40, 40, 3.0, 50 * knowledge.n_pairs)
+
+
+def test_an_automatic_reward_range_is_that_of_what_a_decision_pays():
+    model = random_model(3, running=True)
+    low, high = model.bounds
+    paid = [model.reward + model.running / rate for rate in (low, high)]
+    assert CTUCRL(model.knowledge(), reward_range="auto").reward_scale == max(np.max(paid), 0) - min(np.min(paid), 0)
+    nothing = model.replace(reward=0 * model.reward, running=0 * model.running)
+    assert CTUCRL(nothing.knowledge(), reward_range="auto").reward_scale == 1.0
+
+
+def test_without_rate_bounds_no_range_is_found_for_rewards_that_run():
+    with pytest.raises(ParameterError, match="depends on the rates"):
+        by_name("ct-ucrl-unknown-rates", random_model(3, running=True).knowledge(), reward_range="auto")
+    assert by_name("ct-ucrl-unknown-rates", random_model(3).knowledge(), reward_range="auto").inner.reward_scale <= 1.0

@@ -96,7 +96,7 @@ def test_a_learner_of_a_few_lines_is_counted_for_saved_and_shown(kind, model):
     session = Session(kind(model.knowledge()), 0)
     for _ in range(20):
         _ = session.action
-        session.report(0.5, (session.state + 1) % 3)
+        session.report(0.5, (session.state_index + 1) % 3)
     other = Session(kind(model.knowledge()), 0)
     other.restore(session.save())
     assert other.action == session.action and other.learner.counts.visits.sum() == 20

@@ -74,7 +74,7 @@ def test_a_session_replays_the_golden_run(golden, golden_model, name):
     episodes = replay["episodes"]
     starts = [episode.get("phase_start", 0) + episode["t_k"] for episode in episodes]
     for epoch, (state, action, _, after) in enumerate(replay["trajectory"], start=1):
-        assert (session.state, session.action) == (state, action)
+        assert (session.state_index, session.action_index) == (state, action)
         now = session.episode
         assert now.start_epoch == max(start for start in starts if start <= epoch)
         assert now.index == starts.index(now.start_epoch) + 1

@@ -184,7 +184,7 @@ def test_a_rate_is_positive(rate, message):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ([-0.5, 1.5], r"to '0' is -0.5; a probability"),
+        ([-0.5, 1.5], "to 0 is -0.5; a probability"),
         ([0.0, 1.5], "is 1.5"),
         ([0.0, 0.0], r"transition\[0, 0\] has 0 next states"),
         ([0.5, 0.4], "sums to 0.9;"),
@@ -232,7 +232,10 @@ def test_rates_that_miss_a_bound_by_rounding_show_all_their_digits():
         (["a"], "1 state labels for 2"),
         (["a", "a"], "'a' stands twice"),
         (["a", ""], "label 1 is ''"),
-        ([1, 2], "label 0 is 1"),
+        ([1, 1], "state 1 stands twice"),
+        ([[1], [2]], "tuple instead of a list"),
+        (["a", float("nan")], "nan"),
+        ({"a": 1, "b": 2}, "give a list"),
         ("ab", "'ab'"),
         (["a", "b\n"], r"b\\n"),
         (["a", "\ud800"], r"ud800"),
@@ -242,7 +245,7 @@ def test_rates_that_miss_a_bound_by_rounding_show_all_their_digits():
         (["a", "b", "c"], "3 state labels"),
     ],
 )
-def test_state_labels_are_different_printable_strings(labels, message):
+def test_states_have_different_printable_names(labels, message):
     for way in WAYS:
         with pytest.raises(ModelError, match=message):
             build(way, states=labels)
@@ -264,7 +267,7 @@ def test_action_labels_must_fit_the_tables():
         ([[1, 0], [1, 1]], r"admissible\[0, 0\] is 1; .*int64"),
         ([[True], [True]], r"\(2, 1\)"),
         ([[True, True], [True]], r"admissible\[1\] has length 1"),
-        ([[False, False], [True, True]], "state '0' has 0 admissible"),
+        ([[False, False], [True, True]], "state 0 has 0 admissible"),
         (np.zeros((2, 2), bool), "state"),
         ("yes", "yes"),
         ([[True, None], [True, True]], "object"),
@@ -301,9 +304,9 @@ def test_indices_of_pairs_are_integers_in_range(key, index, shown):
 
 
 def test_a_pair_may_appear_once_and_every_state_needs_one():
-    with pytest.raises(ModelError, match=r"\('0', '0'\) is given twice"):
+    with pytest.raises(ModelError, match=r"\(0, 0\) is given twice"):
         build("from_pairs", action=[0, 0, 0, 1])
-    with pytest.raises(ModelError, match="state '1' has 0 admissible"):
+    with pytest.raises(ModelError, match="state 1 has 0 admissible"):
         build("from_pairs", state=[0, 0, 0, 0], action=[0, 1, 2, 3])
 
 
@@ -349,7 +352,7 @@ def test_a_sparse_object_matrix_is_refused():
         ([np.zeros((2, 2))], "1 generators are 0"),
         ([[[-1, 1], [1, -1]], np.zeros((3, 3))], r"generators\[1\] has shape \(3, 3\)"),
         ([np.zeros((2, 2)), "x"], "'x'"),
-        ([[[-1, 1], [0, 0]]], "state '1' has 0 admissible"),
+        ([[[-1, 1], [0, 0]]], "state 1 has 0 admissible"),
     ],
 )
 def test_a_bad_generator_is_refused(generators, message):

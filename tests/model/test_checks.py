@@ -48,7 +48,7 @@ def confirm_witness(model, verdict):
     assert inside and not matrix[np.ix_(inside, outside)].any()
     if verdict.unreached is not None:
         assert verdict.unreached in outside
-        assert model.states[verdict.unreached] in verdict.statement
+        assert f"state {model.states[verdict.unreached]!r}" in verdict.statement
     if verdict.others:
         others = list(verdict.others)
         rest = [s for s in range(model.n_states) if s not in others]

@@ -21,11 +21,11 @@ def queue(n: int) -> dict[str, Choice]:
 
 def test_states_are_numbered_breadth_first_and_actions_by_first_appearance():
     model = CTMDP.explore(2, queue, name="queue", rate_bounds=(0.5, 4))
-    assert model.states == ("2", "1", "3", "0", "4")
+    assert model.states == (2, 1, 3, 0, 4)
     assert model.actions == ("reject", "admit")
-    assert model.n_pairs == 8 and model.rate[model.pair("2", "admit")] == 3
-    assert model.expected_reward[model.pair("2", "admit")] == pytest.approx(5 / 3)
-    assert model.running[model.pair("4", "reject")] == -4
+    assert model.n_pairs == 8 and model.rate[model.pair(2, "admit")] == 3
+    assert model.expected_reward[model.pair(2, "admit")] == pytest.approx(5 / 3)
+    assert model.running[model.pair(4, "reject")] == -4
     assert model.name == "queue" and model.rate_bounds == (0.5, 4)
 
 
@@ -39,13 +39,13 @@ def test_exploring_agrees_with_the_generators_of_the_same_queue():
     paid = [np.diag([5.0] * 4, 1), np.zeros((5, 5))]
     built = CTMDP.from_generators({"admit": admit, "reject": reject}, running=running, transition_reward=paid)
     found = CTMDP.explore(0, queue)
-    assert found.equals(built)
+    assert found.equals(built) and found.states == range(5)
 
 
 def test_costs_fractions_and_integers_are_numbers():
     model = CTMDP.explore("a", lambda s: {1: Choice({"a": Fraction(1, 2), "b": np.int64(0)}, cost=1, running_cost=Fraction(1, 4))})
     assert model.reward.tolist() == [-1] and model.running.tolist() == [-0.25] and model.rate.tolist() == [0.5]
-    assert model.n_states == 1 and model.actions == ("1",)
+    assert model.n_states == 1 and model.actions == (1,)
 
 
 def test_an_endless_state_space_is_stopped():
@@ -79,7 +79,7 @@ def test_an_endless_state_space_is_stopped():
         (lambda s: {"": Choice({0: 1.0})}, "label 0 is ''"),
         (lambda s: {"a": Choice({0: 1e308, 1: 1e308})}, "inf"),
         (lambda s: {"a": Choice({0: 1e200, 1: 1e-200})}, "'a' in 0 to 1 is 1e-200 of 1e[+]200"),
-        (lambda s: {1: Choice({0: 1.0}), "1": Choice({0: 2.0})}, "'1'. is given twice"),
+        (lambda s: {1: Choice({0: 1.0}), "1": Choice({0: 2.0})}, "action label '1' stands twice: 1 and '1' both read so"),
     ],
 )
 def test_a_wrong_answer_of_choices_is_refused_with_state_action_and_value(choices, shown):
@@ -93,4 +93,5 @@ def test_states_must_be_hashable_and_have_different_labels():
     with pytest.raises(ModelError, match="state label '1' stands twice"):
         CTMDP.explore(1, lambda s: {"go": Choice({"1": 1.0}) if s == 1 else Choice({1: 1.0})})
     named = CTMDP.explore(1, lambda s: {"go": Choice({"1": 1.0}) if s == 1 else Choice({1: 1.0})}, label=repr)
-    assert named.states == ("1", "'1'")
+    assert named.states[:] == (1, "1") and named.states.labels == ("1", "'1'")
+    assert named.state(1) == 0 and named.state("1") == 1 and named.state("'1'") == 1

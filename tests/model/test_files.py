@@ -62,7 +62,7 @@ def test_the_json_written_has_the_documented_keys(tmp_path, golden_model):
     golden_model("three_state").save(tmp_path / "m.json")
     top = json.loads((tmp_path / "m.json").read_text())
     assert list(top) == ["format", "version", "name", "states", "rate_bounds", "choices"]
-    assert (top["format"], top["version"], top["states"]) == ("sojourn/ctmdp", 1, ["0", "1", "2"])
+    assert (top["format"], top["version"], top["states"]) == ("sojourn/ctmdp", 2, [0, 1, 2])
     assert list(top["choices"][0]) == ["state", "action", "rate", "reward", "running", "next"]
     assert top["choices"][0]["next"] == {"1": 0.5, "2": 0.5}
 
@@ -144,7 +144,7 @@ BAD = [
     ('"text"', "holds 'text'"),
     ({}, "format is None"),
     (edited(format="other"), "'other'"),
-    (edited(version=2), "version is 2; .*upgrade"),
+    (edited(version=3), "version is 3; .*upgrade"),
     (edited(version=True), "version is True"),
     (edited(version="1"), "'1'"),
     (edited(version=1.0), "version is 1.0"),
@@ -178,7 +178,12 @@ BAD = [
     (with_choice(state=0), "state is 0"),
     (with_choice(state=None), "None"),
     (with_choice(state=["a"]), "\\['a'\\]"),
-    (with_choice(action=1), "action is 1"),
+    (with_choice(action=1), "action label 0 is 1; in version 1"),
+    (with_choice(action={}), "action is {}"),
+    (edited(version=2, states=["a", {}]), "cannot be looked up"),
+    (edited(version=2, states=["a", "b", 1, "1"]), "'1' stands twice"),
+    (edited(version=2, state_labels=["a"]), "1 state labels for 2"),
+    (edited(version=2, state_labels=["a", "a"]), "'a' stands twice"),
     (with_choice(action=""), "label 0 is ''"),
     (with_choice(rate=True), "choices\\[0\\].rate is True"),
     (with_choice(rate="2"), "'2'"),

@@ -35,7 +35,7 @@ def counted(session: Session) -> dict:
 def test_a_report_that_cannot_be_true_is_refused_and_counts_nothing(session, lab, report, words):
     for _ in range(5):
         _ = session.action
-        session.report(0.25, 1 if session.state != 1 else 2)
+        session.report(0.25, 1 if session.state_index != 1 else 2)
     action, before, left = session.action, counted(session), session._episode.left.copy()
     with pytest.raises(ReportError, match=words):
         session.report(*report)
@@ -73,7 +73,7 @@ def test_asking_again_gives_the_same_action_also_for_a_randomized_plan():
     seen = set()
     for _ in range(30):
         assert session.action == session.action
-        seen.add(session.action)
+        seen.add(session.action_index)
         session.report(1.0, 0)
     assert seen == {0, 1}
 
@@ -82,8 +82,8 @@ def test_labels_are_understood_and_known_rewards_need_not_be_reported(session):
     model = make("three-state")
     _ = session.action
     session.report(0.5, model.states[2])
-    assert session.state == 2 and session.time == 0.5
-    assert session.action_label in model.actions
+    assert session.state == "C" and session.state_index == 2 and session.time == 0.5
+    assert session.action == session.action_label == model.actions[session.action_index]
     pair = session.knowledge.pair_table[0, :]
     assert np.isclose(session.learner.counts.reward_sum[pair].sum(), session.knowledge.reward[session.learner.counts.visits > 0][0])
 
@@ -97,7 +97,7 @@ def test_the_episode_is_the_pending_actions_and_its_arrays_are_copies(session):
     first.policy[:] = 7
     assert session.episode.visits.max() == 0 and session.episode.policy.max() <= 1
     while session.episode.index == 1:
-        session.report(0.5, (session.state + 1) % 3)
+        session.report(0.5, (session.state_index + 1) % 3)
     second = session.episode
     assert second.start_epoch == session.epoch and second.visits.sum() == session.epoch - 1
     assert second.transition_radius.shape == (3, 2)
@@ -110,7 +110,7 @@ def test_episodes_are_counted_over_the_whole_session_also_in_doubling():
         episode = session.episode
         if not starts or starts[-1][0] != episode.index:
             starts.append((episode.index, episode.start_epoch, int(episode.visits.sum())))
-        session.report(0.3, (session.state + 1) % 3)
+        session.report(0.3, (session.state_index + 1) % 3)
     assert [index for index, *_ in starts] == list(range(1, len(starts) + 1))
     epochs = [start for _, start, _ in starts]
     assert epochs[0] == 1 and {3, 5, 17, 257} <= set(epochs) and epochs == sorted(epochs)
@@ -162,7 +162,7 @@ def test_a_restored_session_shows_its_episode_as_before():
     session = Session(CTUCRL(knowledge, delta=0.1), 0)
     for _ in range(20):
         _ = session.action
-        session.report(0.3, (session.state + 1) % 3)
+        session.report(0.3, (session.state_index + 1) % 3)
     again = Session(CTUCRL(knowledge, delta=0.1), 0)
     again.restore(session.save())
     before, after = session.episode, again.episode
@@ -185,8 +185,8 @@ def test_a_draw_beyond_the_sum_of_a_row_of_probabilities_takes_its_last_action(r
             return Plan(np.array([row]))
 
     session = Session(Coin(), 0)
-    assert session.action == np.flatnonzero(row)[-1]
-    assert session._episode.under_way.cumulative[0, session.action] > 1
+    assert session.action_index == np.flatnonzero(row)[-1]
+    assert session._episode.under_way.cumulative[0, session.action_index] > 1
 
 
 def test_a_random_stream_that_numpy_does_not_know_is_refused_in_words():

@@ -32,15 +32,16 @@ def test_the_regrets_are_what_the_trajectory_says(lab, seed, paid):
     model = lab.model(seed, paid=paid)
     run = simulate(model, lab.build("ct-ucrl", model), max_epochs=120, seed=seed, checkpoints=10, record=True)
     path, gain = run.trajectory, solve(model).gain
-    pairs = np.array([model.pair(int(s), int(a)) for s, a in zip(path.state, path.action)])
+    pairs = np.array([model.pair_at(int(s), int(a)) for s, a in zip(path.state, path.action)])
     lump, flow = model.reward[pairs], model.running[pairs] * path.holding_time
-    jump = path.reward - lump
+    jump = path.lump - lump
+    assert np.array_equal(path.running, flow) and np.array_equal(path.reward, path.lump + path.running)
     for i, n in enumerate(run.epochs):
         before = path.holding_time[: n - 1].sum()
         reward = lump[:n].sum() + (flow + jump)[: n - 1].sum()
         assert np.isclose(run.times[i], before) and np.isclose(run.rewards[i], reward)
         assert np.isclose(run.regret[i], gain * before - reward, atol=1e-9)
-        completed = gain * path.holding_time[:n].sum() - path.reward[:n].sum() - flow[:n].sum()
+        completed = gain * path.holding_time[:n].sum() - path.reward[:n].sum()
         assert np.isclose(run.completed_regret[i], completed, atol=1e-9)
         cost = (gain - model.running) / model.rate - model.expected_reward
         assert np.isclose(run.adjusted_regret[i], cost[pairs[:n]].sum(), atol=1e-9)
@@ -57,7 +58,7 @@ def test_regret_at_a_fixed_time_includes_the_unfinished_sojourns_running_reward(
     stops = [0.01, 0.5, 3.0, 3.01, 20.0]
     run = simulate(model, lab.build("ct-ucrl", model), max_time=20.0, checkpoints=stops, seed=seed, record=True)
     path, gain = run.trajectory, run.gain
-    pairs = np.array([model.pair(int(s), int(a)) for s, a in zip(path.state, path.action)])
+    pairs = np.array([model.pair_at(int(s), int(a)) for s, a in zip(path.state, path.action)])
     ends = np.cumsum(path.holding_time)
     starts = ends - path.holding_time
     assert np.array_equal(run.times, stops)
@@ -66,7 +67,7 @@ def test_regret_at_a_fixed_time_includes_the_unfinished_sojourns_running_reward(
         assert run.epochs[i] == n  # N(T) counts the decision at time 0
         lump = model.reward[pairs[:n]].sum()
         flow = (model.running[pairs[:n]] * (np.minimum(ends[:n], stop) - starts[:n])).sum()
-        jumps = (path.reward - model.reward[pairs])[: n - 1].sum()
+        jumps = (path.lump - model.reward[pairs])[: n - 1].sum()
         assert np.isclose(run.regret[i], gain * stop - (lump + flow + jumps), atol=1e-9)
 
 
@@ -250,7 +251,7 @@ def test_a_plain_learner_may_call_its_own_things_counts_and_episode():
     assert learner.episode == run.episodes.total == 15 and np.array_equal(learner.counts, run.visits)
     session = Session(Mine(model.knowledge()), 0)
     for action, tau, after in zip(run.trajectory.action, run.trajectory.holding_time, run.trajectory.next_state):
-        assert session.action == action
+        assert session.action_index == action
         session.report(tau, int(after))
     assert (session.learner.episode, session.episode.start_epoch) == (15, 99)
 

@@ -25,10 +25,10 @@ NAMES = [name for name in LEARNERS if name != "default"]
 
 def follow(session, history) -> None:
     """Feed a recorded trajectory to a session, which must choose the same actions."""
-    rows = zip(history.state, history.action, history.holding_time, history.next_state, history.reward)
+    rows = zip(history.state, history.action, history.holding_time, history.next_state, history.lump)
     for epoch, (state, action, tau, next_state, reward) in enumerate(rows, start=1):
-        assert (session.state, session.action) == (state, action), f"epoch {epoch}"
-        session.report(tau, int(next_state), reward)
+        assert (session.state_index, session.action_index) == (state, action), f"epoch {epoch}"
+        session.report(tau, int(next_state), lump=reward)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -214,7 +214,7 @@ def test_counts_made_by_a_session_in_between_are_seen_by_the_walk():
     session = Session(learner, 0)
     for _ in range(40):
         _ = session.action
-        session.report(0.3, 1 if session.state == 0 else 0)
+        session.report(0.3, 1 if session.state_index == 0 else 0)
     walk.advance(400)
     assert learner.counts.visits.sum() == learner.counts.slot_count.sum() == 440
     row_start, _, count = learner.counts.rows()

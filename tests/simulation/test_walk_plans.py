@@ -110,9 +110,9 @@ def test_a_session_decides_as_plans_in_one_call_do(lab, kind):
     recorded.advance(400)
     session = Session(kind(model.knowledge(), seed=11), 0)
     for path in recorded.recorded:
-        for tau, arrived, reward in zip(path.holding_time, path.next_state, path.reward, strict=True):
-            assert session.action >= 0
-            session.report(tau, int(arrived), reward)
+        for tau, arrived, reward in zip(path.holding_time, path.next_state, path.lump, strict=True):
+            assert session.action_index >= 0
+            session.report(tau, int(arrived), lump=reward)
     assert lab.equal(one.learner.state(), session.learner.state())
 
 

@@ -77,7 +77,7 @@ def test_transient_states_have_no_share_but_a_bias():
 
 @pytest.mark.parametrize("policy, words", [
     ([[0.5, 0.4], [1, 0]], "sums to 0.9"), ([[1.5, -0.5], [1, 0]], "is 1.5"), ([[1, 0]], "shape"), ([0], "1 entries"),
-    ([0, 7], "action 7 does not exist"), ({"0": "0"}, "no action for state '1'"), ([[float("nan"), 1], [1, 0]], "nan"),
+    ([0, 7], "there is no action 7"), ({"0": "0"}, "no action for state 1"), ([[float("nan"), 1], [1, 0]], "nan"),
     (None, "policy is None"), (3, "policy is 3"), (len, "policy is .*len"), (iter([0, 1]), "iterator"),
     ([0, [0.5, 0.5]], "list of actions"), ([], "0 entries"),
 ])

@@ -118,9 +118,10 @@ def test_a_file_that_is_not_toml_or_not_there_is_said_so(tmp_path):
         read_study(tmp_path / "none.toml")
 
 
-def test_without_delta_a_learner_is_told_the_horizon(small_spec):
+def test_a_study_adds_no_parameter_of_its_own(small_spec):
     spec = small_spec(learners=["ct-ucrl"], models=["three-state"])
-    assert spec.learners[0].parameters == {"horizon": 400} and spec.learners[0].label == "ct-ucrl"
+    assert spec.learners[0].parameters == {} and spec.learners[0].label == "ct-ucrl"
+    assert spec.learners[0].make(spec.models[0].model, seed=0).delta == 0.01
 
 
 def test_a_study_made_in_python_writes_itself_as_a_file_that_reads_back(small_spec, tmp_path):

@@ -56,7 +56,7 @@ def test_routing_agrees_with_breadth_first_exploration():
 
     explored = CTMDP.explore((0, 0), choices)
     built = make("routing", capacity=size)
-    assert set(explored.states) == set(built.states) and explored.n_pairs == built.n_pairs
+    assert set(explored.states.labels) == set(built.states) and explored.n_pairs == built.n_pairs
     assert sojourn.solve(explored).gain == pytest.approx(sojourn.solve(built).gain, rel=1e-12)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, print_json, read_model
+from sojourn.cli.common import json_option, model_argument, policy_object, print_json, read_model
 
 
 @click.command("check")
@@ -32,9 +32,9 @@ def as_object(model: Any, verdict: Any) -> dict[str, Any]:
     witness = None
     if verdict.holds is False:
         witness = {
-            "policy": None if verdict.policy is None else {s: model.actions[a] for s, a in zip(model.states, verdict.policy)},
-            "states": [model.states[s] for s in verdict.states],
-            "unreached": None if verdict.unreached is None else model.states[verdict.unreached],
-            "others": [model.states[s] for s in verdict.others],
+            "policy": None if verdict.policy is None else policy_object(model, verdict.policy),
+            "states": [model.states.label(s) for s in verdict.states],
+            "unreached": None if verdict.unreached is None else model.states.label(verdict.unreached),
+            "others": [model.states.label(s) for s in verdict.others],
         }
     return {"holds": verdict.holds, "statement": verdict.statement, "witness": witness}

@@ -28,6 +28,13 @@ def read_model(text: str) -> Any:
     raise ModelError(f"{text!r} is neither a file nor a zoo model: {unknown_name('zoo model', name, families())}")
 
 
+def named_state(model: Any, text: str | None) -> Any:
+    """Return the state that a text on the command line means: a state, what it reads as, or else a position."""
+    if text is None or text in model.states or text in model.states.labels or not text.lstrip("-").isdigit():
+        return text
+    return int(text)
+
+
 def plain(value: Any) -> Any:
     """Return `value` as what strict JSON can hold: numpy scalars and arrays unwrapped, non-finite numbers as null."""
     if hasattr(value, "tolist"):
@@ -39,6 +46,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def policy_object(model: Any, policy: Any) -> dict[str, str]:
+    """Return a policy (positions) as {label of the state: label of the action}."""
+    return {s: model.actions.label(a) for s, a in zip(model.states.labels, policy)}
 
 
 def print_json(value: Any) -> None:

@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import columns, json_option, model_argument, print_json, read_model
+from sojourn.cli.common import columns, json_option, model_argument, named_state, print_json, read_model
 from sojourn.errors import ParameterError
 from sojourn.zoo.syntax import parse_parameters
 
 ROWS = 12
-DELTA = 0.01
 EPOCHS = 1e6
 LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficulty`
 
@@ -27,11 +26,11 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
 @click.option("--delta", type=float, help="Confidence of the learner, where it has one (0.01).")
 @click.option("--horizon", type=float, help="Instead of --delta: N decisions, delta = 1/N.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the world's and the learner's streams.")
-@click.option("--start", default="0", show_default=True, metavar="STATE", help="Index or label of the first state.")
+@click.option("--start", metavar="STATE", help="The first state, as the model calls it (its first one).")
 @click.option("--rate-bounds", type=(float, float), metavar="LO HI", help="Rates the learner is told (the model's own).")
 @click.option("--supports", is_flag=True, help="Tell the learner which jumps are possible.")
-@click.option("--reward-range", type=(float, float), metavar="LO HI", help="Scale of the rewards inside the learner (the model's).")
-@click.option("--unscaled", is_flag=True, help="Leave the rewards as they are, as the paper prints it.")
+@click.option("--reward-range", metavar="auto|LO,HI",
+              help="Rescale rewards inside the learner by this range; auto takes the model's. Not rescaled unless given.")
 @click.option("--param", multiple=True, metavar="KEY=VALUE", help="Further parameters of the learner; may be repeated.")
 @click.option("--holding-times", metavar="LAW", help="Another law of the holding times, e.g. erlang:stages=3.")
 @click.option("--checkpoints", type=int, default=200, show_default=True, help="How many moments to report.")
@@ -70,8 +69,7 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
         raise ParameterError(f"--epochs is {epochs:g} and --time is {max_time:g}; give one of them.")
     if epochs is None and max_time is None:
         epochs = EPOCHS
-    start = options["start"]
-    state = int(start) if start not in model.states and start.lstrip("-").isdigit() else start
+    state = named_state(model, options["start"])
     bar = ProgressBar(epochs, max_time)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -84,7 +82,7 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
 
 
 def built(model: Any, options: dict[str, Any]) -> Any:
-    """Return the learner: delta 0.01 and the model's reward range unless told otherwise, where the learner has them."""
+    """Return the learner with the parameters that were given, and no others."""
     from sojourn.learn.catalogue import learner_class, learner_for
 
     here = Path()
@@ -93,24 +91,26 @@ def built(model: Any, options: dict[str, Any]) -> Any:
     given: dict[str, Any] = {}
     for text in options["param"]:
         given |= parse_parameters(text)
+    if options["reward_range"] is not None:
+        options = {**options, "reward_range": reward_range(options["reward_range"])}
     for key in ("delta", "horizon", "reward_range"):
         if options[key] is not None:
             if key not in allowed:
                 option = f"--{key.replace('_', '-')}"
                 raise ParameterError(f"{option} is {options[key]} but the learner {options['name']!r} has no {key}; leave it out.")
             given.setdefault(key, options[key])
-    if "delta" in allowed and not {"delta", "horizon"} & set(given):
-        given["delta"] = DELTA
-    if "reward_range" in allowed and "reward_range" not in given and not options["unscaled"]:
-        given |= _scale(knowledge)
     return learner_for(model, options["name"], knowledge=knowledge, seed=options["seed"], parameters=given, folder=here)
 
 
-def _scale(knowledge: Any) -> dict[str, tuple[float, float]]:
-    """Return the range of the reward of one decision, r + c/λ, over the rates the learner is told."""
-    ends = [knowledge.reward + knowledge.running / rate for rate in (knowledge.rate_min, knowledge.rate_max)]
-    low, high = float(min(e.min() for e in ends)), float(max(e.max() for e in ends))
-    return {"reward_range": (low, high)} if max(high, 0.0) > min(low, 0.0) else {}
+def reward_range(text: str) -> str | tuple[float, float]:
+    """Return what --reward-range says: auto, or two numbers with a comma."""
+    if text == "auto":
+        return text
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise ParameterError(f"--reward-range is {text!r}; give auto, or two numbers with a comma such as -2,10.") from None
+    return low, high
 
 
 def as_object(run: Any, label: str) -> dict[str, Any]:
@@ -118,13 +118,16 @@ def as_object(run: Any, label: str) -> dict[str, Any]:
     points = run.points()
     last = points[-1]._asdict() if points else {}
     return {
-        "learner": label, **last, "episodes": run.episodes.total, "decisions_per_second": run.decisions_per_second,
-        "interrupted": run.interrupted, "checkpoints": [point._asdict() for point in points],
+        "learner": label, "parameters": run.settings, **last, "episodes": run.episodes.total,
+        "decisions_per_second": run.decisions_per_second, "interrupted": run.interrupted,
+        "checkpoints": [point._asdict() for point in points],
     }
 
 
 def in_words(run: Any, label: str) -> list[str]:
     """Return the run as lines for a terminal."""
+    from sojourn.learn.saving import settings_in_words
+
     points = run.points()
     if not points:
         return [f"{label}: no decision was taken"]
@@ -138,6 +141,7 @@ def in_words(run: Any, label: str) -> list[str]:
     return [
         repr(run.model)[1:-1],
         f"learner        {label}, {run.episodes.total:,} episodes",
+        *([f"parameters     {settings}"] if (settings := settings_in_words(run.settings)) else []),
         f"optimal gain   {run.gain:.9g} per unit of time; gained {gained}",
         f"regret         {last.regret:.6g} after {last.epochs:,} decisions (completed {last.completed_regret:.6g}, "
         f"adjusted {last.adjusted_regret:.6g}, pseudo {last.pseudo_regret:.6g})",

@@ -45,7 +45,7 @@ def as_object(model: Any) -> dict[str, Any]:
     return {
         "name": model.name, "states": model.n_states, "actions": list(model.actions), "pairs": model.n_pairs,
         "transitions": len(model.next_state), "rate_min": low, "rate_max": high, "holding": model.holding,
-        "first_states": list(model.states[:ROWS]),
+        "first_states": list(model.states.labels[:ROWS]),
     }
 
 
@@ -53,9 +53,9 @@ def in_words(model: Any) -> list[str]:
     """Return the model as lines for a terminal: its sizes and its first choices."""
     rows = []
     for k in range(min(ROWS, model.n_pairs)):
-        jumps = [f"{model.states[j]}: {p:.4g}" for j, p in _row(model, k)]
+        jumps = [f"{model.states.label(j)}: {p:.4g}" for j, p in _row(model, k)]
         shown = ", ".join(jumps[:4]) + (f", and {len(jumps) - 4} more" if len(jumps) > 4 else "")
-        rows.append((model.states[model.pair_state[k]], model.actions[model.pair_action[k]], f"{model.rate[k]:.6g}",
+        rows.append((model.states.label(model.pair_state[k]), model.actions.label(model.pair_action[k]), f"{model.rate[k]:.6g}",
                      f"{model.expected_reward[k]:.6g}", f"{model.running[k]:.6g}", shown))
     table = columns(("state", "action", "rate", "reward", "running", "next"), rows, right=(2, 3, 4))
     more = [f"... and {model.n_pairs - ROWS} more choices"] if model.n_pairs > ROWS else []
@@ -81,5 +81,5 @@ def _walked(model: Any, name: str, epochs: int, seed: int) -> Any:
         who = model.admissible / np.sum(model.admissible, axis=1, keepdims=True)
     else:
         options = dict.fromkeys(("rate_bounds", "delta", "horizon", "reward_range"))
-        who = built(model, {**options, "name": name, "seed": seed, "supports": False, "unscaled": False, "param": ()})
+        who = built(model, {**options, "name": name, "seed": seed, "supports": False, "param": ()})
     return simulate(model, who, max_epochs=epochs, seed=seed, record=True)

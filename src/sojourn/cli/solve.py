@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import columns, json_option, model_argument, print_json, read_model
+from sojourn.cli.common import columns, json_option, model_argument, policy_object, print_json, read_model
 
 ROWS = 24
 
@@ -29,9 +29,10 @@ def command(model: str, method: str, tolerance: float, as_json: bool) -> None:
 
 def as_object(solution: Any) -> dict[str, Any]:
     """Return what `--json` prints."""
+    model = solution.model
     return {
-        "gain": solution.gain, "gain_bounds": list(solution.gain_bounds), "policy": solution.policy_labels,
-        "bias": dict(zip(solution.model.states, solution.bias.tolist())), "method": solution.method,
+        "gain": solution.gain, "gain_bounds": list(solution.gain_bounds), "policy": policy_object(model, solution.policy),
+        "bias": dict(zip(model.states.labels, solution.bias.tolist())), "method": solution.method,
         "iterations": solution.iterations, "seconds": solution.seconds,
     } | ({"note": solution.note} if solution.note else {})
 
@@ -39,8 +40,7 @@ def as_object(solution: Any) -> dict[str, Any]:
 def in_words(solution: Any) -> list[str]:
     """Return the solution as lines for a terminal; of a large model the first states only."""
     model, (lo, hi) = solution.model, solution.gain_bounds
-    labels = list(solution.policy_labels.items())[:ROWS]
-    table = columns(("state", "action", "bias"), [(s, a, f"{h:.6f}") for (s, a), h in zip(labels, solution.bias)], right=(2,))
+    table = columns(("state", "action", "bias"), [(s, a, f"{h:.6f}") for s, a, h in solution.rows(ROWS)], right=(2,))
     if model.n_states > ROWS:
         table.append(f"... and {model.n_states - ROWS} more states; `--json` prints them all")
     return [

@@ -217,6 +217,7 @@ def summary(store: Path, regret: str, band: str, latex: bool, as_json: bool) -> 
                 **found.horizon,
                 "missing": found.missing,
                 "failures": [asdict(one) for one in found.failures],
+                "parameters": found.settings,
                 "rows": [asdict(r) for r in found.rows],
                 "comparisons": [asdict(c) for c in found.comparisons],
                 "debts": [asdict(d) for d in found.debts],

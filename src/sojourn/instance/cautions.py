@@ -12,6 +12,8 @@ from sojourn.errors import SojournError
 if TYPE_CHECKING:
     from sojourn.instance.difficulty import Difficulty
 
+USUAL = 1e6  # decisions of an ordinary study
+
 
 def value_or_none(read: Callable[[], Any]) -> Any:
     """Return the value, or None where it is refused or not finite."""
@@ -89,7 +91,19 @@ def _lower(d: Difficulty) -> list[str]:
             "and the lower bound "
             "says nothing."
         ]
-    return []
+    return _too_early(d)
+
+
+def _too_early(d: Difficulty) -> list[str]:
+    """Return from how many decisions on C(M) log N means something, where that is more than a study usually has."""
+    if not d.irreducible or d.meaningful_epochs() <= USUAL:
+        return []
+    most, bound = d.payable_bound(USUAL), d.lower_bound(epochs=USUAL)
+    return [
+        f"C(M) log N means nothing yet at {USUAL:.0e} decisions: it is {bound:.4g}, of which only {most:.4g} can be paid, because "
+        "good play hardly ever visits the states where the rest would be tried. Use it from about "
+        f"{d.meaningful_epochs():.0e} decisions on, and `payable_bound(epochs)` before."
+    ]
 
 
 def _gap(d: Difficulty) -> list[str]:
@@ -120,7 +134,7 @@ def _diameter(d: Difficulty) -> list[str]:
     except SojournError as error:
         return [f"The diameter is not available: {error}"]
     if np.isinf(found.value):
-        s, t = (d.model.states[i] for i in found.pair)
+        s, t = (d.model.states.label(i) for i in found.pair)
         return [f"The diameter is infinite: no policy leads from {s!r} to {t!r}."]
     if np.isinf(found.bounds[1]):
         return [

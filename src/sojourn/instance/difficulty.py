@@ -16,9 +16,11 @@ from sojourn.instance.gaps import TIE, Optimum, optimum
 from sojourn.instance.least_divergence import LeastDivergence, alternative, least_divergence
 from sojourn.instance.lower_bound import horizon, lower_bound_constant, lower_bound_constant_bounds, visits_needed
 from sojourn.instance.regret_bounds import RegretBounds
+from sojourn.instance.rows import Rows, open_rows
 from sojourn.model.checks import Verdict, irreducible
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import rate_bounds_pair
+from sojourn.solving.evaluate import evaluate
 from sojourn.solving.solution import Solution
 
 REWARDS = ("known", "bernoulli")
@@ -139,7 +141,49 @@ class Difficulty(RegretBounds):
         low, high = lower_bound_constant_bounds(self.optimum, self.rate_bounds, self.rewards == "bernoulli")
         return min(low, value), max(high, value)
 
-    def alternative(self, state: int | str, action: int | str) -> CTMDP:
+    @cached_property
+    def _open_rows(self) -> Rows:
+        return open_rows(self.model, self.optimum.bias)
+
+    @cached_property
+    def divergences_unknown(self) -> LeastDivergence:
+        """K where the supports are unknown: an alternative may lead to every state.  Rows have one more successor, the best one."""
+        self._need_irreducible("the least divergences K with unknown supports need")
+        return least_divergence(self.optimum, self.rate_bounds, self.rewards == "bernoulli", self._open_rows)
+
+    @cached_property
+    def lower_bound_constant_unknown(self) -> float:
+        """C_u(M) >= C(M), reward: the same sum for learners that are not told which jumps are possible."""
+        return lower_bound_constant(self.optimum, self.divergences_unknown)
+
+    @cached_property
+    def lower_bound_constant_unknown_bounds(self) -> tuple[float, float]:
+        """An interval that holds C_u(M) for certain; with Bernoulli rewards its upper end is open (infinite)."""
+        value = self.lower_bound_constant_unknown
+        low, high = lower_bound_constant_bounds(self.optimum, self.rate_bounds, self.rewards == "bernoulli", self._open_rows)
+        return min(low, value), max(high, value)
+
+    @cached_property
+    def visit_shares(self) -> np.ndarray:
+        """How often an optimal policy visits each state: its share of all decisions."""
+        return evaluate(self.model, self.policy).stationary
+
+    def payable_bound(self, epochs: float, supports: bool = True) -> float:
+        """Return Σ φ* min(log N / K, N μ(s)), reward: what of C(M) log N can be paid in N decisions.
+
+        μ(s) is the share of decisions that good play takes in s: no pair of s can be tried more often than s is visited.
+        `supports` says whether the learner is told them.  Far below C(M) log N it says that N is too small for that bound.
+        """
+        found = self.divergences if supports else self.divergences_unknown
+        most = epochs * self.visit_shares[self.model.pair_state]
+        return float(self.optimum.gap @ np.minimum(visits_needed(found, epochs), most))
+
+    def meaningful_epochs(self, supports: bool = True, share: float = 0.5) -> float:
+        """Return the least power of ten N at which at least `share` of C(M) log N can be paid (see `payable_bound`)."""
+        return next((n for n in 10.0 ** np.arange(1, 300)
+                     if self.payable_bound(n, supports) >= share * self.lower_bound(epochs=n, supports=supports)), np.inf)
+
+    def alternative(self, state: Any, action: Any) -> CTMDP:
         """Return the nearest model in which `action` ties with the best in `state`: its row and rate there are changed."""
         pair = self.model.pair(state, action)
         if self.optimum.optimal[pair]:
@@ -149,9 +193,13 @@ class Difficulty(RegretBounds):
             )
         return alternative(self.model, self.divergences, pair, self.rate_bounds)
 
-    def lower_bound(self, *, epochs: float | None = None, time: float | None = None) -> float:
-        """Return C(M) log N or C(M) log T, reward: to first order the least regret of a uniformly fast learner.  Paper: thm:main"""
-        return self.lower_bound_constant * float(np.log(horizon(epochs, time)[1]))
+    def lower_bound(self, *, epochs: float | None = None, time: float | None = None, supports: bool = True) -> float:
+        """Return C(M) log N or C(M) log T, reward: to first order the least regret of a uniformly fast learner.  Paper: thm:main
+
+        `supports` says whether the learner is told the supports; if not, the constant is C_u(M).
+        """
+        constant = self.lower_bound_constant if supports else self.lower_bound_constant_unknown
+        return constant * float(np.log(horizon(epochs, time)[1]))
 
     def visits_needed(self, epochs: float, in_time: bool = False) -> np.ndarray:
         """Return log N / K per pair, an (S, A) table: visits that N decisions need, or the time they take; 0 if not critical."""

@@ -10,6 +10,7 @@ from sojourn.errors import ModelError
 from sojourn.instance.divergence_bounds import least_divergence_bounds
 from sojourn.instance.gaps import Optimum
 from sojourn.instance.proof import REFINED_STATES
+from sojourn.instance.rows import Rows, known_rows
 from sojourn.kernels.least_divergence import STRICT, excess, least_divergence_row, least_divergences
 from sojourn.model.ctmdp import CTMDP
 
@@ -27,24 +28,28 @@ class LeastDivergence:
     critical: np.ndarray
 
 
-def least_divergence(best: Optimum, rate_bounds: tuple[float, float], bernoulli: bool = False) -> LeastDivergence:
+def least_divergence(
+    best: Optimum, rate_bounds: tuple[float, float], bernoulli: bool = False, rows: Rows | None = None
+) -> LeastDivergence:
     """Return K of every pair, in nats per visit, with the minimising alternative.   Paper: eq:K
 
+    `rows` are the successors between which an alternative may move mass, the supports if not told.
     With `bernoulli` the mean of each lump sum is unknown too (a 0/1 reward): K gains the term kl(r, r') and the
     alternative a mean r' (Burnetas and Katehakis 1997, section 7).
     """
     model, wanted = best.model, ~best.optimal
-    own = np.repeat(model.pair_state, np.diff(model.row_start))
+    rows = rows or known_rows(model)
+    own = np.repeat(model.pair_state, np.diff(rows.row_start))
     careful = model.n_states <= REFINED_STATES
-    value = best.proof.steps(model)[0] if careful else best.bias[model.next_state] - best.bias[own]  # h(y) - h(s)
+    value = best.proof.steps(own, rows.next_state)[0] if careful else best.bias[rows.next_state] - best.bias[own]  # h(y) - h(s)
     gain = best.proof.gain if careful else best.gain
-    if model.transition_reward is not None:
-        value = value + model.transition_reward
-    k, rate, row = np.zeros(model.n_pairs), model.rate.copy(), model.probability.copy()
+    if rows.paid is not None:
+        value = value + rows.paid
+    k, rate, row = np.zeros(model.n_pairs), model.rate.copy(), rows.probability.copy()
     here = np.zeros(model.n_pairs)
     least_divergences(
-        model.row_start,
-        model.probability,
+        rows.row_start,
+        rows.probability,
         value,
         here,
         model.rate,
@@ -61,10 +66,11 @@ def least_divergence(best: Optimum, rate_bounds: tuple[float, float], bernoulli:
     if bernoulli:
         _refuse_unless_bernoulli(model)
         for i in np.flatnonzero(wanted):
-            span = slice(model.row_start[i], model.row_start[i + 1])
-            k[i], rate[i], reward[i], row[span] = _unknown_mean(best, int(i), value[span], gain, rate_bounds)
+            span = slice(rows.row_start[i], rows.row_start[i + 1])
+            k[i], rate[i], reward[i], row[span] = _unknown_mean(
+                best, int(i), rows.probability[span], value[span], gain, rate_bounds)
     elif careful:  # small gaps cost digits of K; the proved interval has them
-        low, high = least_divergence_bounds(best, rate_bounds)
+        low, high = least_divergence_bounds(best, rate_bounds, rows)
         inside = wanted & np.isfinite(k) & np.isfinite(high)
         k[inside] = np.clip(k[inside], low[inside], high[inside])
     return LeastDivergence(k, rate, row, reward, wanted & np.isfinite(k))
@@ -79,7 +85,7 @@ def _refuse_unless_bernoulli(model: CTMDP) -> None:
     if bad.size:
         i = int(bad[0])
         raise ModelError(
-            f"reward[{model.states[model.pair_state[i]]}, {model.actions[model.pair_action[i]]}] is "
+            f"reward[{model.states.label(model.pair_state[i])}, {model.actions.label(model.pair_action[i])}] is "
             f"{model.reward[i]:g}; the mean of a "
             "Bernoulli reward lies in [0, 1]. Rescale the rewards, or take them as known."
         )
@@ -97,13 +103,12 @@ def bernoulli_divergence(mean: float, other: float) -> float:
 
 
 def _unknown_mean(
-    best: Optimum, i: int, value: np.ndarray, gain: float, bounds: tuple[float, float]
+    best: Optimum, i: int, p: np.ndarray, value: np.ndarray, gain: float, bounds: tuple[float, float]
 ) -> tuple[float, float, float, np.ndarray]:
     """Return (K, rate, mean reward, row) of pair i: the least over r' in [r, 1] of kl(r, r') + K at the known reward r'."""
     from scipy.optimize import minimize_scalar
 
     model = best.model
-    p = model.probability[model.row_start[i] : model.row_start[i + 1]]
     mean, here, drift = float(model.reward[i]), 0.0, float(model.running[i] - gain)
     push = max(drift / bounds[0], drift / bounds[1])
     q = np.empty(len(p))

@@ -11,6 +11,7 @@ from sojourn.instance.divergence_bounds import least_divergence_bounds
 from sojourn.instance.first_passage import EPSILON
 from sojourn.instance.gaps import Optimum
 from sojourn.instance.least_divergence import LeastDivergence
+from sojourn.instance.rows import Rows, known_rows
 from sojourn.model.numbers import real_number
 
 
@@ -21,7 +22,7 @@ def lower_bound_constant(best: Optimum, found: LeastDivergence) -> float:
 
 
 def lower_bound_constant_bounds(
-    best: Optimum, rate_bounds: tuple[float, float], bernoulli: bool = False
+    best: Optimum, rate_bounds: tuple[float, float], bernoulli: bool = False, rows: Rows | None = None
 ) -> tuple[float, float]:
     """Return an interval that holds C(M) for certain: Σ φ*/K with both ends of each gap and of each K.
 
@@ -29,7 +30,7 @@ def lower_bound_constant_bounds(
     """
     if not best.decided:
         return 0.0, math.inf
-    low, high = least_divergence_bounds(best, rate_bounds)
+    low, high = least_divergence_bounds(best, rate_bounds, rows or known_rows(best.model))
     proof = best.proof
     least, most = np.maximum(proof.gap - proof.error, 0.0), proof.gap + proof.error
     lossy = ~best.optimal

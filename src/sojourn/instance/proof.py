@@ -42,10 +42,9 @@ class Proof:
     gain_error: float
     pairs: np.ndarray
 
-    def steps(self, model: CTMDP) -> tuple[np.ndarray, np.ndarray]:
-        """Return h(j) - h(s) of every jump and a bound on its error."""
-        own = np.repeat(model.pair_state, np.diff(model.row_start))
-        j, (high, low) = model.next_state, self.bias
+    def steps(self, own: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return h(j) - h(own) of every jump from a state `own` to a state j, and a bound on its error."""
+        high, low = self.bias
         step = add((high[j], low[j]), (-high[own], -low[own]))
         size = np.abs(high[j]) + np.abs(high[own])
         return step[0], self.bias_error[j] + self.bias_error[own] + UNIT * size + EPSILON * np.abs(step[0])

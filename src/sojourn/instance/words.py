@@ -21,22 +21,25 @@ def as_dict(d: Difficulty) -> dict[str, Any]:
     """Return all constants and every pair once, by label."""
     m = d.model
     second = value_or_none(lambda: d.second_best_policy)
-    pair = value_or_none(lambda: [m.states[i] for i in d.diameter_pair])
+    pair = value_or_none(lambda: [m.states.label(i) for i in d.diameter_pair])
     return {
         "model": m.name,
         "rate_bounds": list(d.rate_bounds),
         "gain": d.gain,
         "gain_bounds": list(d.gain_bounds),
-        "policy": {s: m.actions[a] for s, a in zip(m.states, d.policy)},
-        "bias": dict(zip(m.states, d.bias.tolist())),
+        "policy": {s: m.actions.label(a) for s, a in zip(m.states.labels, d.policy)},
+        "bias": dict(zip(m.states.labels, d.bias.tolist())),
         "lower_bound_constant": value_or_none(lambda: d.lower_bound_constant),
         "lower_bound_constant_bounds": value_or_none(lambda: d.lower_bound_constant_bounds),
+        "lower_bound_constant_unknown": value_or_none(lambda: d.lower_bound_constant_unknown),
+        "lower_bound_constant_unknown_bounds": value_or_none(lambda: d.lower_bound_constant_unknown_bounds),
+        "lower_bound_meaningful_from": value_or_none(lambda: d.meaningful_epochs()),
         "gain_gap": value_or_none(lambda: d.gain_gap),
         "gain_gap_bounds": value_or_none(lambda: d.gain_gap_bounds),
         "gain_gap_exact": value_or_none(lambda: d.gain_gaps.exact),
         "gain_gap_per_decision": value_or_none(lambda: d.gain_gap_per_decision),
         "gain_gap_per_decision_bounds": value_or_none(lambda: d.gain_gap_per_decision_bounds),
-        "second_best_policy": None if second is None else {s: m.actions[a] for s, a in zip(m.states, second)},
+        "second_best_policy": None if second is None else {s: m.actions.label(a) for s, a in zip(m.states.labels, second)},
         "diameter": value_or_none(lambda: d.diameter),
         "diameter_bounds": value_or_none(lambda: d.diameter_bounds),
         "diameter_exact": value_or_none(lambda: d.diameters.exact),
@@ -58,8 +61,8 @@ def _pairs(d: Difficulty) -> list[dict[str, Any]]:
         k = None if found is None or best.optimal[i] or not np.isfinite(found.k[i]) else float(found.k[i])
         rows.append(
             {
-                "state": m.states[m.pair_state[i]],
-                "action": m.actions[m.pair_action[i]],
+                "state": m.states.label(m.pair_state[i]),
+                "action": m.actions.label(m.pair_action[i]),
                 "optimal": bool(best.optimal[i]),
                 "gap": float(best.gap[i]),
                 "critical": None if found is None else bool(found.critical[i]),
@@ -77,7 +80,11 @@ def constants(d: Difficulty) -> list[tuple[str, str, str]]:
     deviations = (
         []
         if second is None
-        else [f"{m.actions[a]} in {m.states[s]}" for s, a in enumerate(second) if not d.optimum.optimal[m.pair(s, int(a))]]
+        else [
+            f"{m.actions.label(a)} in {m.states.label(s)}"
+            for s, a in enumerate(second)
+            if not d.optimum.optimal[m.pair_at(s, int(a))]
+        ]
     )
     rows = [
         ("gain ρ*", _show(d.gain), f"reward per unit time, proved within {hi - lo:.1e}"),
@@ -85,6 +92,12 @@ def constants(d: Difficulty) -> list[tuple[str, str, str]]:
             "C(M)",
             _show(value_or_none(lambda: d.lower_bound_constant)),
             "reward per log N that any uniformly fast learner pays (eq:CM)" + _within(lambda: d.lower_bound_constant_bounds),
+        ),
+        (
+            "C_u(M)",
+            _show(value_or_none(lambda: d.lower_bound_constant_unknown)),
+            "the same for a learner that is not told which jumps are possible"
+            + _within(lambda: d.lower_bound_constant_unknown_bounds),
         ),
         (
             "g",
@@ -118,7 +131,7 @@ def constants(d: Difficulty) -> list[tuple[str, str, str]]:
 def _diameter_words(d: Difficulty) -> str:
     if value_or_none(lambda: d.diameter) is None:
         return "the longest of the shortest expected times between two states"
-    s, t = (d.model.states[i] for i in d.diameter_pair)
+    s, t = (d.model.states.label(i) for i in d.diameter_pair)
     return f"time from {s} to {t} at best" + _within(lambda: d.diameter_bounds)
 
 
@@ -161,8 +174,8 @@ def _rows(d: Difficulty, limit: int | None) -> tuple[list[tuple[str, ...]], int]
         kind = "?" if found is None else "yes" if found.critical[i] else "no"
         rows.append(
             (
-                m.states[m.pair_state[i]],
-                m.actions[m.pair_action[i]],
+                m.states.label(m.pair_state[i]),
+                m.actions.label(m.pair_action[i]),
                 f"{best.gap[i]:.6g}",
                 kind,
                 "-" if found is None else f"{k[i]:.6g}",

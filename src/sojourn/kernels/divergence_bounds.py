@@ -6,7 +6,8 @@ Every multiplier ν >= 0 of the constraint gives a lower bound, every admissible
   the rate at a bound l           K >= e(l/λ - 1) + ν φ_l - Σ p e(-ν (b_y + (c - ρ)/l)),  φ_l = φ + (c - ρ)(1/λ - 1/l),
 the second where the multiplier of the bound, whose sign is that of (λ/l)(1 - ν (c - ρ)/l) - 1, has the right one.  The
 alternative Q_y = λ p_y (1 + z_y), z_y = b_y/(w + max b - b_y), is admissible when Σ p z b >= φ and costs Σ p e(z): a w a little
-below the root makes it so for certain.  No term cancels against a larger one.
+below the root makes it so for certain.  A successor of probability 0 allows ν λ b_y = 1 and any mass m_y at the cost m_y: where
+there is no root, the best one takes what is missing.  No term cancels against a larger one.
 """
 
 import numpy as np
@@ -24,6 +25,8 @@ def dual_value(p, b, off, weight, gap):
     total = 0.0
     for y in range(len(p)):
         low, high = weight * (b[y] - off[y]), weight * (b[y] + off[y])
+        if p[y] == 0.0 and high <= 1.0:
+            continue
         if not high < 1.0 - 1e-13:
             return -np.inf
         total += p[y] * max(excess(-low), excess(-high))
@@ -31,12 +34,26 @@ def dual_value(p, b, off, weight, gap):
 
 
 @kernel
-def primal_value(p, b, off, top, w, gap, z):
-    """Return an upper bound of Σ p e(z) for some z with Σ p z b >= φ, for all b within `off` and φ <= gap; inf if none is found.
+def dual_weight(p, b, off, w, top):
+    """Return 1/(w + top), or a little less where a successor of probability 0 would make it too large."""
+    weight = 1.0 / (w + top)
+    for y in range(len(p)):
+        if p[y] == 0.0 and weight * (b[y] + off[y]) > 1.0 - 4 * UNIT:
+            weight = (1.0 - 8 * UNIT) / (b[y] + off[y])
+    return weight
 
-    `z` is filled with the choice.
+
+@kernel
+def primal_value(p, b, off, top, w, gap, z):
+    """Return (cost, m): an upper bound of Σ p e(z) + m for some z and a mass m on the best successor of probability 0.
+
+    They satisfy Σ p z b + m max b >= φ for all b within `off` and φ <= gap; the cost is infinite if none is found.  `z` is filled.
     """
     floor = max(0.0, -top)
+    unseen = np.inf  # error of the best value among successors of probability 0, if it is the best of all
+    for y in range(len(p)):
+        if p[y] == 0.0 and b[y] == top:
+            unseen = min(unseen, off[y])
     shrink = 4 * UNIT
     for _ in range(60):
         at = floor + (w - floor) * (1 - shrink)
@@ -46,15 +63,19 @@ def primal_value(p, b, off, top, w, gap, z):
             z[y] = b[y] / room if b[y] != 0.0 and room > 0.0 else 0.0
             reach += p[y] * z[y] * b[y]
             loss += p[y] * abs(z[y]) * off[y]
-        if reach * (1 - (len(p) + 8) * UNIT) - loss * (1 + 1e-9) >= gap:
-            total = 0.0
+        least = reach * (1 - (len(p) + 8) * UNIT) - loss * (1 + 1e-9)
+        mass = 0.0
+        if least < gap and w == 0.0 and top > 2.0 * unseen:
+            mass = (gap - least) / (top - unseen) * (1 + 8 * UNIT)
+        if least >= gap or mass > 0.0:
+            total = mass
             for y in range(len(p)):
                 total += p[y] * excess(z[y])
-            return total * (1 + SAFE)
+            return total * (1 + SAFE), mass
         shrink *= 2.0
         if shrink > 0.5:
             break
-    return np.inf
+    return np.inf, 0.0
 
 
 @kernel
@@ -76,9 +97,8 @@ def divergence_interval(p, b, off, rate, drift, drift_off, gap, gap_off, rate_mi
     low, high = 0.0, np.inf
     w = multiplier(p, b, top, top, gap)
     if w + top > 0.0:
-        low = max(low, dual_value(p, b, off, 1.0 / (w + top), gap_low))
-    found = primal_value(p, b, off, top, w, gap_high, z)
-    speed = 0.0
+        low = max(low, dual_value(p, b, off, dual_weight(p, b, off, w, top), gap_low))
+    found, speed = primal_value(p, b, off, top, w, gap_high, z)
     for y in range(len(p)):
         speed += p[y] * (1.0 + z[y])
     speed *= rate
@@ -101,12 +121,13 @@ def divergence_interval(p, b, off, rate, drift, drift_off, gap, gap_off, rate_mi
             high = min(high, price * (1 + SAFE) + lack)
         elif top + shift > 0.0 and there > 0.0:
             w = multiplier(p, c, top + shift, top + shift, there)
-            weight = 1.0 / (w + top + shift)
+            weight = dual_weight(p, c, off, w, top + shift)
             sign = rate / end * (1.0 - weight * shift) - 1.0
             blur = 1e-12 + 8 * UNIT * (rate / end) * weight * abs(shift) + rate / end * weight * drift_off / end
             if (end == rate_max and sign > blur) or (end == rate_min and sign < -blur):
                 low = max(low, price * (1 - SAFE) - lack + dual_value(p, c, off, weight, there - there_off))
-            high = min(high, price * (1 + SAFE) + lack + primal_value(p, c, off, top + shift, w, there + there_off, z))
+            more_cost, _ = primal_value(p, c, off, top + shift, w, there + there_off, z)
+            high = min(high, price * (1 + SAFE) + lack + more_cost)
         for y in range(len(p)):
             off[y] -= more
     return low, high if sure else np.inf

@@ -10,6 +10,8 @@ A row may hold zeros inside its support (empirical rows): then the root may not 
 (w = 0) and the missing mass goes to the best successor.
 """
 
+import itertools
+
 import numpy as np
 
 from sojourn.kernels.jit import inner, kernel
@@ -185,3 +187,26 @@ def least_divergences(
                 rate_max,
                 alt_row[a:b],
             )
+
+
+def best_outside_reference(row_start, next_state, order):
+    """Return per pair the first state in `order` that is no successor of it, or -1."""
+    rows = [set(next_state[a:b].tolist()) for a, b in itertools.pairwise(row_start)]
+    return np.array([next((y for y in order.tolist() if y not in row), -1) for row in rows])
+
+
+@kernel
+def best_outside(row_start, next_state, order):
+    """Return per pair the first state in `order` that is no successor of it, or -1 where all states are."""
+    out = np.full(len(row_start) - 1, -1)
+    for i in range(len(out)):
+        for y in order:
+            inside = False
+            for k in range(row_start[i], row_start[i + 1]):
+                if next_state[k] == y:
+                    inside = True
+                    break
+            if not inside:
+                out[i] = y
+                break
+    return out

@@ -96,7 +96,8 @@ class Trace(NamedTuple):
     action: np.ndarray
     holding_time: np.ndarray
     next_state: np.ndarray
-    reward: np.ndarray
+    lump: np.ndarray  # the lump sum, with what was paid on the jump
+    running: np.ndarray  # what ran up during the holding time
 
 
 class Ledger(NamedTuple):
@@ -138,7 +139,7 @@ def empty_begun(rows: int, n_states: int, n_pairs: int, n_info: int) -> PlansBeg
 def empty_trace(rows: int) -> Trace:
     """Return room for `rows` epochs."""
     return Trace(np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.int64), np.zeros(rows), np.zeros(rows, dtype=np.int64),
-                 np.zeros(rows))
+                 np.zeros(rows), np.zeros(rows))
 
 
 def empty_ledger(world: World, counts: CountArrays, begun: PlansBegun, rows: int = 0) -> Ledger:

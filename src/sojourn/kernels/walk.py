@@ -89,7 +89,8 @@ def walk_plan_reference(ledger, rng, own, max_epochs, max_time):
         clock[PAID] += world.running[pair] * tau + world.transition_reward[entry]
         clock[LAST] = tau
         if len(ledger.trace.state):
-            for column, value in zip(ledger.trace, (state, world.pair_action[pair], tau, next_state, reward)):
+            happened = (state, world.pair_action[pair], tau, next_state, reward, world.running[pair] * tau)
+            for column, value in zip(ledger.trace, happened):
                 column[row + epochs] = value
         state = next_state
         epochs += 1
@@ -141,7 +142,8 @@ def walk_plan(ledger, rng, own, max_epochs, max_time):
             trace.action[row + epochs] = world.pair_action[pair]
             trace.holding_time[row + epochs] = tau
             trace.next_state[row + epochs] = next_state
-            trace.reward[row + epochs] = reward
+            trace.lump[row + epochs] = reward
+            trace.running[row + epochs] = world.running[pair] * tau
         state = next_state
         epochs += 1
     clock[TIME], clock[PAID], clock[LAST] = time, extra, tau

@@ -1,4 +1,4 @@
-"""Statistics: what has been counted per pair, namely visits, kept holding times, rewards, and the successors seen so far."""
+"""Statistics: what has been counted per pair, namely visits, kept holding times, lump sums, and the successors seen so far."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def pairs_of(history: History, knowledge: Knowledge) -> np.ndarray:
     """Return the pair of each row, or raise: unknown states, inadmissible actions, holding times and rewards out of range."""
     state, action, after = (np.asarray(x) for x in (history.state, history.action, history.next_state))
     tau, reward = np.asarray(history.holding_time, dtype=np.float64), np.asarray(history.reward, dtype=np.float64)
+    lump = np.asarray(history.lump, dtype=np.float64)
     for name, values, limit in (("state", state, knowledge.n_states), ("action", action, knowledge.n_actions),
                                 ("next_state", after, knowledge.n_states)):
         wrong = np.flatnonzero((values < 0) | (values >= limit))
@@ -34,6 +35,7 @@ def pairs_of(history: History, knowledge: Knowledge) -> np.ndarray:
         ("action", action, pairs >= 0, "admissible in its state"),
         ("holding_time", tau, np.isfinite(tau) & (tau > 0), "finite and above 0"),
         ("reward", reward, np.isfinite(reward), "finite"),
+        ("lump", lump, np.isfinite(lump), "finite"),
     ):
         if not fine.all():
             row = int(np.argmin(fine))
@@ -111,7 +113,7 @@ class Counts:
         pairs, after = pairs_of(history, knowledge), np.asarray(history.next_state, dtype=np.int64)
         tau = np.asarray(history.holding_time, dtype=np.float64)
         self.reserve(min(len(pairs), self.visits.size * knowledge.n_states))
-        count_rows(self.arrays(NO_SLOTS), pairs, tau, after, np.asarray(history.reward, dtype=np.float64))
+        count_rows(self.arrays(NO_SLOTS), pairs, tau, after, np.asarray(history.lump, dtype=np.float64))
 
     @property
     def truncated_mean(self) -> np.ndarray:

@@ -24,13 +24,12 @@ from sojourn.model.knowledge import Knowledge
 
 MAX_STEPS = 20_000
 SMALLEST = 1e-300
-DELTA = 0.01  # the sets hold at all times, so one value serves every horizon
 
 
 class CTKLUCRL(Learner):
     """Plans on the best model within KL balls and exponential-KL intervals; replans when a count doubles.   Paper: alg: CTUCRL
 
-    Give `delta` in (0, 1], 0.01 unless told, or `horizon` = N epochs, which means delta = 1/N.  `radius_scale` multiplies
+    `delta` in (0, 1] is 0.01 unless told; `horizon` = N epochs instead of it means delta = 1/N.  `radius_scale` multiplies
     log(2P/delta) in both bounds; below 1 there is no guarantee left.  Planning stops at span(Tu - u) < w/sqrt(t), w the spread of
     the rewards per uniformised step (eq:stop has w = 1, for rewards in [0, 1]): a constant running reward changes no decision.
     """
@@ -38,7 +37,7 @@ class CTKLUCRL(Learner):
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
                  seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, seed)
-        self.delta = confidence(DELTA if delta is None and horizon is None else delta, horizon)
+        self.delta = confidence(delta, horizon)
         self.radius_scale = positive("radius_scale", radius_scale)
         self.belief = Posterior(knowledge)
         self.values = np.zeros(knowledge.n_states)

@@ -16,15 +16,18 @@ from sojourn.learn.parameters import number, one_of, positive
 from sojourn.learn.plausible import PlausibleSet, plausible_set
 from sojourn.model.knowledge import Knowledge
 
+DELTA = 0.01  # unless told, whoever makes the learner: Python, the command line or a study
+
 
 class CTUCRL(Learner):
     """Plans on the best model its data cannot rule out; replans when a count doubles.   Paper: alg: CTUCRL
 
-    Give exactly one of `delta` in (0, 1] and `horizon` = N epochs, which means delta = 1/N (thm:UCRL).
+    `delta` in (0, 1] is 0.01 unless told; `horizon` = N epochs instead of it means delta = 1/N (thm:UCRL).
 
     - `radius_scale` multiplies every radius; below 1 there is no guarantee left, 1 is the paper.
     - `reward_range=(lo, hi)` divides rewards by the width of the range together with 0, inside the learner only: the paper's
-      stopping rule and constants assume rewards of order 1.  The optimistic gain is reported in the original unit.
+      stopping rule and constants assume rewards of order 1.  The optimistic gain is reported in the original unit.  "auto" is the
+      range of what one decision pays on average, over the rates that the learner is told.
     - `stop`: "printed" is eq:stop, a span in uniformised units; "gain" is eq:optimistic-model, 1/sqrt(t) in gain units.
     - `planning`: "printed" iterates eq:EVI from 0; "fast" ends in the same test (see `FastIteration` in learn/plausible.py).
     - `unknown_rewards`: plan with the empirical mean reward plus Jaksch's radius (the paper's footnote); rewards within
@@ -32,7 +35,7 @@ class CTUCRL(Learner):
     """
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
-                 reward_range: tuple[float, float] | None = None, stop: str = "printed", planning: str = "printed",
+                 reward_range: tuple[float, float] | str | None = None, stop: str = "printed", planning: str = "printed",
                  unknown_rewards: bool = False, seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, seed)
         self.delta = confidence(delta, horizon)
@@ -40,7 +43,7 @@ class CTUCRL(Learner):
         self.stop = one_of("stop", stop, ("printed", "gain"))
         self.planning = one_of("planning", planning, ("printed", "fast"))
         self.unknown_rewards = bool(unknown_rewards)
-        self.reward_scale = reward_width(reward_range)
+        self.reward_scale = reward_width(reward_range, knowledge)
         if reward_range is None and not unknown_rewards:
             warn_of_scale(knowledge)
         self.counts = Counts(knowledge, self.delta)
@@ -95,9 +98,11 @@ class CTUCRL(Learner):
 
 
 def confidence(delta: float | None, horizon: float | None) -> float:
-    """Return delta, or 1/horizon; exactly one must be given."""
-    if (delta is None) == (horizon is None):
-        raise ParameterError(f"delta is {delta} and horizon is {horizon}; give exactly one: delta in (0, 1], or horizon = the "
+    """Return delta, or 1/horizon, or 0.01 if neither is given."""
+    if delta is None and horizon is None:
+        return DELTA
+    if delta is not None and horizon is not None:
+        raise ParameterError(f"delta is {delta} and horizon is {horizon}; give one of them: delta in (0, 1], or horizon = the "
                              "number N of epochs, which means delta = 1/N.")
     if horizon is not None:
         if not (number(horizon) and horizon >= 1):
@@ -108,18 +113,28 @@ def confidence(delta: float | None, horizon: float | None) -> float:
     return float(delta)  # type: ignore[arg-type]
 
 
-def reward_width(reward_range: tuple[float, float] | None) -> float:
+def reward_width(reward_range: tuple[float, float] | str | None, knowledge: Knowledge) -> float:
     """Return the width of the range together with 0: lump sums may be scaled but never shifted."""
     if reward_range is None:
         return 1.0
+    if reward_range == "auto":
+        reward_range = paid_range(knowledge)
+        if reward_range == (0.0, 0.0):  # nothing to scale
+            return 1.0
     try:
         low, high = (float(bound) for bound in reward_range)
     except (TypeError, ValueError):
-        raise ParameterError(f"reward_range is {reward_range!r}; it must be a pair (low, high).") from None
+        raise ParameterError(f"reward_range is {reward_range!r}; it must be a pair (low, high), or \"auto\".") from None
     width = max(high, 0.0) - min(low, 0.0)
     if not (isfinite(low) and isfinite(high) and low <= high and width > 0):
         raise ParameterError(f"reward_range is ({low:g}, {high:g}); it needs low <= high, finite, and not both 0.")
     return width
+
+
+def paid_range(knowledge: Knowledge) -> tuple[float, float]:
+    """Return the least and the most that one decision pays on average, r + c/λ, over the pairs and the rates told."""
+    paid = [knowledge.reward + knowledge.running / rate for rate in (knowledge.rate_min, knowledge.rate_max)]
+    return float(np.min(paid)), float(np.max(paid))
 
 
 def warn_of_scale(knowledge: Knowledge) -> None:
@@ -129,5 +144,5 @@ def warn_of_scale(knowledge: Knowledge) -> None:
     largest = max(steps) / knowledge.rate_max
     if not 0.1 <= largest <= 10:
         warnings.warn(f"the largest reward is {largest:.3g}; the stopping rule and the constants of CT-UCRL assume rewards of "
-                      "order 1 (outside [0.1, 10] plans may be myopic or the bounds void). Pass reward_range=(low, high) to "
-                      "rescale inside the learner.", RewardScaleWarning, stacklevel=3)
+                      "order 1 (outside [0.1, 10] plans may be myopic or the bounds void). Pass reward_range=(low, high), or "
+                      "\"auto\", to rescale inside the learner.", RewardScaleWarning, stacklevel=3)

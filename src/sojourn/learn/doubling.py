@@ -88,7 +88,7 @@ class DoublingCTUCRL(Doubling):
     Takes the parameters of CTUCRL except `delta` and `horizon`, which the phases set.
     """
 
-    def __init__(self, knowledge: Knowledge, radius_scale: float = 1.0, reward_range: tuple[float, float] | None = None,
+    def __init__(self, knowledge: Knowledge, radius_scale: float = 1.0, reward_range: tuple[float, float] | str | None = None,
                  stop: str = "printed", planning: str = "printed", unknown_rewards: bool = False,
                  seed: int | np.random.SeedSequence = 0):
         checked_knowledge(knowledge)

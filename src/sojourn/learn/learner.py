@@ -24,7 +24,7 @@ from sojourn.errors import ParameterError, ReportError
 from sojourn.kernels.driver import planner
 from sojourn.kernels.ledger import LEFT, NO_LIMIT, Desk, empty_plan
 from sojourn.learn.counts import NO_SLOTS, Counts, pairs_of
-from sojourn.learn.saving import given_parameters, header, plain_parameters, refuse_others
+from sojourn.learn.saving import given_parameters, header, plain_parameters, refuse_others, settings_of
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
 
@@ -49,13 +49,34 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """What happened: one row per epoch, at most MAX_CHUNK rows.  `reward` is the lump sum with any transition reward."""
+    """What happened: one row per epoch, at most MAX_CHUNK rows; states and actions are positions.
+
+    `reward` is all that was paid in the epoch, `lump` the part of it that came at once (the lump sum, with what was paid on the
+    jump), `running` the part that ran up during the holding time.  Where the parts are not given, all of it was a lump sum.
+    """
 
     state: np.ndarray
     action: np.ndarray
     holding_time: np.ndarray
     next_state: np.ndarray
     reward: np.ndarray
+    lump: np.ndarray = None  # type: ignore[assignment]  # filled in below
+    running: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        paid, lump, running = self.reward, self.lump, self.running
+        if lump is None:
+            lump = paid if running is None else np.asarray(paid) - np.asarray(running)
+        if running is None:
+            running = np.zeros(len(self.state)) if lump is paid else np.asarray(paid) - np.asarray(lump)
+        object.__setattr__(self, "lump", lump)
+        object.__setattr__(self, "running", running)
+
+    @classmethod
+    def of_parts(cls, state: np.ndarray, action: np.ndarray, holding_time: np.ndarray, next_state: np.ndarray, lump: np.ndarray,
+                 running: np.ndarray) -> History:
+        """Return the history in which each epoch paid `lump` and `running` together."""
+        return cls(state, action, holding_time, next_state, lump + running, lump, running)
 
     def __len__(self) -> int:
         return len(self.state)
@@ -95,6 +116,11 @@ class Learner:
         self.parameters = given_parameters(cls, args, more)
         self.given = plain_parameters(cls, args, more)
         return self
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters in use, defaults included, such as {"delta": 0.01, ...}; one that is None says nothing and is left out."""
+        return settings_of(self)
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)

@@ -9,58 +9,34 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.kernels.ledger import NO_LIMIT
+from sojourn.model.choosing import chosen_actions, is_row
 from sojourn.model.knowledge import Knowledge
 
 FORMS = "an action per state, {state: action} or a table of probabilities"
 
 
 def read_policy(policy: Any, knowledge: Knowledge) -> np.ndarray:
-    """Return `policy` as action indices per state or an (S, A) table of probabilities; both fit `knowledge`.
+    """Return `policy` as positions of actions, one per state, or an (S, A) table of probabilities; both fit `knowledge`.
 
-    It may hold indices or labels, be {state: action}, an (S, A) table, something with a `.policy` such as a Solution, or None: the
-    first admissible action everywhere.
+    It may be a list of actions or {state: action}, as the user calls them, an array of positions, an (S, A) table, something with a
+    `.policy` such as a Solution, or None: the first admissible action everywhere.
     """
     if policy is None:
         return np.array(knowledge.pair_action[knowledge.pair_start[:-1]])
     if hasattr(policy, "policy") and hasattr(policy, "gain"):  # a Solution
         policy = policy.policy
-    if isinstance(policy, Mapping):
-        policy = _from_mapping(policy, knowledge)
-    rows = list(policy) if isinstance(policy, (list, tuple, np.ndarray)) and np.ndim(policy) != 0 else []
-    if not rows:
+    several = isinstance(policy, (Mapping, list, tuple)) or (isinstance(policy, np.ndarray) and policy.ndim > 0)
+    if not several or not len(policy):
         raise ParameterError(f"the policy is {policy!r}; it must be {FORMS}, or a learner with plan() or act().")
-    try:
-        found = np.array(rows, dtype=np.float64) if np.ndim(rows[0]) else np.array([_action(a, knowledge) for a in rows])
-    except (TypeError, ValueError) as error:
-        if isinstance(error, ParameterError):
-            raise
-        raise ParameterError(f"the policy is {policy!r}; it must be {FORMS}.") from None
+    if not isinstance(policy, Mapping) and is_row(policy[0], knowledge.actions):
+        try:
+            found = np.array(policy, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ParameterError(f"the policy is {policy!r}; it must be {FORMS}.") from None
+    else:
+        found = chosen_actions(policy, knowledge.states, knowledge.actions, ParameterError)
     policy_pairs(found, knowledge)
     return found
-
-
-def _from_mapping(policy: Mapping[Any, Any], knowledge: Knowledge) -> list[Any]:
-    chosen: dict[int, Any] = {}
-    for state, action in policy.items():
-        s = knowledge.states.index(state) if isinstance(state, str) and state in knowledge.states else state
-        if isinstance(s, bool) or not isinstance(s, (int, np.integer)) or not 0 <= s < knowledge.n_states or s in chosen:
-            raise ParameterError(f"the policy names state {state!r}, which is unknown or named twice; the states are "
-                                 f"{', '.join(map(repr, knowledge.states[:10]))}{', ...' if knowledge.n_states > 10 else ''}.")
-        chosen[int(s)] = action
-    absent = [label for s, label in enumerate(knowledge.states) if s not in chosen]
-    if absent:
-        raise ParameterError(f"the policy says nothing about state {absent[0]!r}; it must name an action for each of "
-                             f"{knowledge.n_states} states.")
-    return [chosen[s] for s in range(knowledge.n_states)]
-
-
-def _action(action: Any, knowledge: Knowledge) -> int:
-    if isinstance(action, str) and action in knowledge.actions:
-        return knowledge.actions.index(action)
-    if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
-        raise ParameterError(f"the policy holds {action!r}; an action is given by index or by label, one of "
-                             f"{', '.join(map(repr, knowledge.actions))}.")
-    return int(action)
 
 
 def policy_pairs(policy: Any, knowledge: Knowledge) -> tuple[np.ndarray, np.ndarray | None]:
@@ -90,7 +66,7 @@ def _deterministic(array: np.ndarray, knowledge: Knowledge) -> np.ndarray:
     if wrong.size:
         s = int(wrong[0])
         first, last = knowledge.pair_start[s], knowledge.pair_start[s + 1]
-        allowed = ", ".join(f"{a} ({knowledge.actions[a]})" for a in knowledge.pair_action[first:last][:20])
+        allowed = ", ".join(f"{a} ({knowledge.actions.label(a)})" for a in knowledge.pair_action[first:last][:20])
         raise ParameterError(f"the plan's policy chooses action {array[s]} in state {knowledge.states[s]!r}, "
                              f"which is not admissible there; choose of: {allowed}.")
     return pair.astype(np.int64)

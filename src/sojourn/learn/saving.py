@@ -12,11 +12,13 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.names import Names
 
 if TYPE_CHECKING:
     from sojourn.learn.learner import Learner
 
 FORMAT = 2  # 1: without this header, and with the walker's episode inside
+PLAIN = (bool, int, float, str, list, tuple, dict)  # what a study file can hold
 LONG = 200  # characters of a parameter written out; a longer one is named by its hash
 
 
@@ -59,8 +61,8 @@ def knowledge_hash(knowledge: Knowledge) -> str:
         if value is None:
             continue
         digest.update(part.name.encode())
-        if isinstance(value, tuple):
-            digest.update("\0".join(map(str, value)).encode())
+        if isinstance(value, Names):
+            digest.update("\0".join(value.labels).encode())
         else:
             array = np.ascontiguousarray(value)
             digest.update(f"{array.dtype.str}{array.shape}".encode())
@@ -91,7 +93,28 @@ def plain_parameters(kind: type, args: tuple[Any, ...], more: dict[str, Any]) ->
         return {}
     plain = {name: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value for name, value in given.items()}
     return {name: value for name, value in plain.items()
-            if name not in ("self", "knowledge", "seed") and isinstance(value, (bool, int, float, str, list, tuple, dict))}
+            if name not in ("self", "knowledge", "seed") and isinstance(value, PLAIN)}
+
+
+def settings_of(learner: Learner) -> dict[str, Any]:
+    """Return the parameters in use: as given, else the default, else (where that is None) what the learner made of it."""
+    kind: type = type(learner)
+    found = {}
+    for name, parameter in list(_signature(kind).parameters.items())[1:]:
+        value = learner.given.get(name, parameter.default)
+        value = getattr(learner, name, None) if value is None else value
+        if name not in ("knowledge", "seed") and isinstance(value, PLAIN):
+            found[name] = value
+    return found
+
+
+def settings_in_words(settings: dict[str, Any]) -> str:
+    """Return the parameters that a learner uses in one line.
+
+    >>> settings_in_words({"delta": 0.01, "stop": "printed"})
+    'delta = 0.01, stop = printed'
+    """
+    return ", ".join(f"{name} = {in_words(value)}" for name, value in settings.items())
 
 
 def in_words(value: Any) -> str:

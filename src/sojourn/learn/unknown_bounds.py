@@ -34,7 +34,7 @@ class UnknownRatesCTUCRL(Wrapper):
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None,
                  exploration: int | None = None, margin: float = 2.0, radius_scale: float = 1.0,
-                 reward_range: tuple[float, float] | None = None, stop: str = "printed", planning: str = "printed",
+                 reward_range: tuple[float, float] | str | None = None, stop: str = "printed", planning: str = "printed",
                  unknown_rewards: bool = False, seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, seed)
         self.exploration = 50 * knowledge.n_pairs if exploration is None else exploration
@@ -43,9 +43,16 @@ class UnknownRatesCTUCRL(Wrapper):
         if not (number(margin) and margin >= 1):
             raise ParameterError(f"margin is {margin!r}; it must be a finite factor of at least 1.")
         self.margin = float(margin)
+        if reward_range == "auto" and knowledge.running.any():
+            raise ParameterError("reward_range is 'auto' and some rewards run with time, so that the range depends on the rates, "
+                                 "which this learner does not know; give (low, high).")
         self.inner = CTUCRL(knowledge, delta, horizon, radius_scale, reward_range, stop, planning, unknown_rewards)
         self.inner.counts = Counts(knowledge)  # no truncation while nothing is known about the rates
         self.inner.rng = self.rng
+
+    @property
+    def delta(self) -> float:
+        return self.inner.delta
 
     @property
     def exploring(self) -> bool:

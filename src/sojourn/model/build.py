@@ -10,14 +10,14 @@ from scipy import sparse
 
 from sojourn.errors import ModelError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.names import names_of
 from sojourn.model.numbers import boolean_table, index_array, real_array, shown
-from sojourn.model.validate import label_tuple, range_labels
 
 GENERATOR_TOLERANCE = 1e-9
 
 
 def from_arrays(transition: Any, rate: Any, reward: Any = None, running: Any = None, admissible: Any = None,
-                states: Sequence[str] | None = None, actions: Sequence[str] | None = None,
+                states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None,
                 rate_bounds: tuple[float, float] | None = None, *, cost: Any = None, running_cost: Any = None,
                 transition_reward: Any = None, normalize_rows: bool = False, name: str = "",
                 holding: str = "exponential") -> CTMDP:
@@ -31,15 +31,15 @@ def from_arrays(transition: Any, rate: Any, reward: Any = None, running: Any = N
         state, action, p[mask], real_array("rate", rate, shape)[mask],
         reward=_signed("reward", reward, "cost", cost, shape)[mask],
         running=_signed("running", running, "running_cost", running_cost, shape)[mask],
-        transition_reward=paid, states=range_labels(shape[0]) if states is None else states,
-        actions=label_tuple("action", range_labels(shape[1]) if actions is None else actions, shape[1]),
+        transition_reward=paid, states=names_of("state", states, shape[0]),
+        actions=names_of("action", actions, shape[1]),
         rate_bounds=rate_bounds, normalize_rows=normalize_rows, name=name, holding=holding,
     )
 
 
 def from_pairs(state: Any, action: Any, transition: Any, rate: Any, reward: Any = None, running: Any = None, *,
                cost: Any = None, running_cost: Any = None, transition_reward: Any = None,
-               states: Sequence[str] | None = None, actions: Sequence[str] | None = None,
+               states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None,
                rate_bounds: tuple[float, float] | None = None, normalize_rows: bool = False, name: str = "",
                holding: str = "exponential") -> CTMDP:
     """Build from flat lists over pairs, in any order; see `CTMDP.from_pairs`."""
@@ -49,8 +49,8 @@ def from_pairs(state: Any, action: Any, transition: Any, rate: Any, reward: Any 
         raise ModelError(f"action has {len(what)} entries and state has {pairs}; give one of each per pair.")
     matrix = _sparse_rows("transition", transition, pairs)
     n_states = matrix.shape[1]
-    labels = label_tuple("state", range_labels(n_states) if states is None else states, n_states)
-    names = label_tuple("action", range_labels(int(what.max(initial=0)) + 1) if actions is None else actions)
+    labels = names_of("state", states, n_states)
+    names = names_of("action", actions, int(what.max(initial=0)) + 1 if actions is None else None)
     for kind, index, limit in (("state", who, n_states), ("action", what, len(names))):
         bad = np.flatnonzero((index < 0) | (index >= limit))
         if bad.size:
@@ -71,10 +71,10 @@ def from_pairs(state: Any, action: Any, transition: Any, rate: Any, reward: Any 
 
 
 def from_generators(generators: Any, reward: Any = None, running: Any = None, *, cost: Any = None, running_cost: Any = None,
-                    transition_reward: Any = None, actions: Sequence[str] | None = None, **more: Any) -> CTMDP:
+                    transition_reward: Any = None, actions: Sequence[Any] | None = None, **more: Any) -> CTMDP:
     """Build from one generator matrix per action; see `CTMDP.from_generators`."""
     if isinstance(generators, Mapping) and actions is None:
-        actions = [str(a) for a in generators]
+        actions = list(generators)
     matrices = _matrices("generators", generators)
     n_states, n_actions = matrices[0].shape[1], len(matrices)
     state, action, rate, rows = [], [], [], []
@@ -102,7 +102,7 @@ def from_generators(generators: Any, reward: Any = None, running: Any = None, *,
     return from_pairs(
         who, what, jumps, speed, _signed("reward", reward, "cost", cost, table)[who, what],
         _signed("running", running, "running_cost", running_cost, table)[who, what], transition_reward=paid,
-        actions=label_tuple("action", range_labels(n_actions) if actions is None else actions, n_actions),
+        actions=names_of("action", actions, n_actions),
         **{"normalize_rows": True, **more},
     )
 

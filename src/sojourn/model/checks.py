@@ -174,5 +174,5 @@ def _first_actions(model: CTMDP) -> np.ndarray:
 
 
 def _set(model: CTMDP, states: np.ndarray) -> str:
-    names = ", ".join(model.states[s] for s in states[:SHOWN])
+    names = ", ".join(model.states.label(s) for s in states[:SHOWN])
     return f"{{{names}, ...}} ({len(states)} states)" if len(states) > SHOWN else f"{{{names}}}"

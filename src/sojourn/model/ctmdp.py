@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.errors import ModelError, unknown_name
+from sojourn.errors import ModelError
+from sojourn.model.choosing import chosen_actions
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.names import Names, names_of
 from sojourn.model.numbers import index_array, rate_bounds_pair, real_array, shown, spread
-from sojourn.model.validate import ROW_TOLERANCE, label_tuple, validate
+from sojourn.model.validate import ROW_TOLERANCE, validate
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -32,6 +34,9 @@ class CTMDP:
     `running[k]` per unit of time during an exponential holding time of rate `rate[k]`, then `transition_reward[i]` (if
     any) with the jump i.  Build one with `from_arrays`, `from_pairs`, `from_generators`, `from_mdp`, `explore` or
     `sojourn.load`.
+
+    `states` and `actions` are what the user calls them: texts, whole numbers, tuples, ... (model/names.py); 0, 1, ... where they
+    were given no names.  Arrays go by positions; `state(name)` and `action(name)` give them.
     """
 
     pair_start: np.ndarray
@@ -42,8 +47,8 @@ class CTMDP:
     rate: np.ndarray
     reward: np.ndarray
     running: np.ndarray
-    states: tuple[str, ...]
-    actions: tuple[str, ...]
+    states: Names
+    actions: Names
     transition_reward: np.ndarray | None = None
     rate_bounds: tuple[float, float] | None = None
     name: str = ""
@@ -51,7 +56,7 @@ class CTMDP:
 
     def __post_init__(self) -> None:
         fixed: dict[str, Any] = {
-            "states": label_tuple("state", self.states), "actions": label_tuple("action", self.actions),
+            "states": names_of("state", self.states), "actions": names_of("action", self.actions),
             "rate_bounds": None if self.rate_bounds is None else rate_bounds_pair(self.rate_bounds),
         }
         for field in (*INDICES, *NUMBERS):
@@ -109,60 +114,38 @@ class CTMDP:
 
     # ---- looking things up --------------------------------------------------------------------------------------
 
-    @cached_property
-    def _state_index(self) -> dict[str, int]:
-        return {label: i for i, label in enumerate(self.states)}
+    def state(self, state: Any) -> int:
+        """Return the position of a state given as the user calls it (of states that are texts, also by its position)."""
+        return self.states.position(state)
 
-    @cached_property
-    def _action_index(self) -> dict[str, int]:
-        return {label: i for i, label in enumerate(self.actions)}
+    def action(self, action: Any) -> int:
+        """Return the position of an action given as the user calls it (of actions that are texts, also by its position)."""
+        return self.actions.position(action)
 
-    def state(self, state: int | str) -> int:
-        """Return the index of a state given by index or label."""
-        return _lookup("state", state, self._state_index)
+    def pair(self, state: Any, action: Any) -> int:
+        """Return the number of the pair (state, action), each as the user calls it."""
+        return self.pair_at(self.state(state), self.action(action))
 
-    def action(self, action: int | str) -> int:
-        """Return the index of an action given by index or label."""
-        return _lookup("action", action, self._action_index)
-
-    def pair(self, state: int | str, action: int | str) -> int:
-        """Return the number of the pair (state, action), each an index or a label."""
-        s, a = self.state(state), self.action(action)
+    def pair_at(self, s: int, a: int) -> int:
+        """Return the number of the pair at the positions s and a."""
         start, end = self.pair_start[s], self.pair_start[s + 1]
         k = start + int(np.searchsorted(self.pair_action[start:end], a))
         if k == end or self.pair_action[k] != a:
-            allowed = ", ".join(self.actions[b] for b in self.pair_action[start:end][:20])
+            allowed = ", ".join(self.actions.label(b) for b in self.pair_action[start:end][:20])
             raise ModelError(f"action {self.actions[a]!r} is not admissible in state {self.states[s]!r}; choose of: {allowed}")
         return int(k)
 
-    def policy_pairs(self, policy: Sequence[int | str] | Mapping[Any, int | str] | np.ndarray) -> np.ndarray:
-        """Return the pair that a policy (action per state, or {state: action}; indices or labels) chooses in each state."""
-        if isinstance(policy, Mapping):
-            chosen: dict[int, Any] = {}
-            for state, action in policy.items():
-                s = self.state(state)
-                if s in chosen:
-                    raise ModelError(f"the policy names state {self.states[s]!r} twice, by index and by label; name it once.")
-                chosen[s] = action
-            missing = [label for s, label in enumerate(self.states) if s not in chosen]
-            if missing:
-                raise ModelError(f"the policy names no action for state {missing[0]!r} ({len(missing)} missing).")
-            policy = [chosen[s] for s in range(self.n_states)]
-        if isinstance(policy, (list, tuple)):
-            flat = not any(isinstance(action, (list, tuple, np.ndarray)) for action in policy)
-        else:
-            flat = not isinstance(policy, str) and np.ndim(policy) == 1
-        if not flat:
-            raise ModelError(f"the policy is {shown(policy)}; it must be a list of actions, one for each state.")
-        if len(policy) != self.n_states:
-            raise ModelError(f"the policy has {len(policy)} entries; it needs one action for each of {self.n_states} states.")
-        if isinstance(policy, np.ndarray) and policy.dtype.kind in "iu" and policy.min() >= 0:  # the fast way, all at once
-            wanted = np.arange(self.n_states) * self.n_actions + policy
-            key = self.pair_state * self.n_actions + self.pair_action
-            found = np.minimum(np.searchsorted(key, wanted), self.n_pairs - 1)
-            if policy.max() < self.n_actions and (key[found] == wanted).all():
-                return found
-        return np.array([self.pair(s, a) for s, a in enumerate(policy)], dtype=np.int64)
+    def policy_pairs(self, policy: Any) -> np.ndarray:
+        """Return the pair that a policy chooses in each state: a list of actions or {state: action} in the user's own words, or an
+        array of positions such as `solution.policy`."""
+        chosen = chosen_actions(policy, self.states, self.actions)
+        wanted = np.arange(self.n_states) * self.n_actions + chosen
+        key = self.pair_state * self.n_actions + self.pair_action
+        found = np.minimum(np.searchsorted(key, wanted), self.n_pairs - 1)
+        wrong = np.flatnonzero(key[found] != wanted)
+        if wrong.size:
+            self.pair_at(int(wrong[0]), int(chosen[wrong[0]]))  # says why
+        return found
 
     def table(self, per_pair: np.ndarray, fill: float = np.nan) -> np.ndarray:
         """Return per-pair values as an (S, A) table, `fill` where the pair is not admissible."""
@@ -237,7 +220,7 @@ class CTMDP:
 
     @classmethod
     def from_arrays(cls, transition: Any, rate: Any, reward: Any = None, running: Any = None, admissible: Any = None,
-                    states: Sequence[str] | None = None, actions: Sequence[str] | None = None,
+                    states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None,
                     rate_bounds: tuple[float, float] | None = None, **more: Any) -> CTMDP:
         """Build from dense arrays: transition (S, A, S), rate (S, A), reward (S, A), optional running (S, A).
 
@@ -251,7 +234,7 @@ class CTMDP:
     @classmethod
     def from_pairs(cls, state: Any, action: Any, transition: Any, rate: Any, reward: Any = None, running: Any = None,
                    **more: Any) -> CTMDP:
-        """Build from flat lists over pairs: `state[k]`, `action[k]` (indices), a sparse or dense (P, S) `transition`."""
+        """Build from flat lists over pairs: `state[k]`, `action[k]` (positions), a sparse or dense (P, S) `transition`."""
         from sojourn.model.build import from_pairs
 
         return from_pairs(state, action, transition, rate, reward, running, **more)
@@ -338,15 +321,3 @@ def require_model(value: Any) -> None:
     if not isinstance(value, CTMDP):
         raise ModelError(f"the model is {shown(value)} (a {type(value).__name__}); it must be a CTMDP. Build one with "
                          "`sojourn.make(name)`, `sojourn.load(path)` or `CTMDP.from_arrays`.")
-
-
-def _lookup(kind: str, key: Any, index: dict[str, int]) -> int:
-    if isinstance(key, str):
-        if key not in index:
-            raise ModelError(unknown_name(kind, key, index))
-        return index[key]
-    if isinstance(key, (bool, np.bool_)) or not isinstance(key, (int, np.integer)):
-        raise ModelError(f"{kind} {shown(key)} is a {type(key).__name__}; integers are indices and strings are labels.")
-    if not 0 <= key < len(index):
-        raise ModelError(f"{kind} {int(key)} does not exist; indices run from 0 to {len(index) - 1}.")
-    return int(key)

@@ -13,6 +13,7 @@ from scipy import sparse
 from sojourn.errors import ModelError
 from sojourn.model.build import from_pairs
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.names import Names
 from sojourn.model.numbers import real_number, shown
 
 
@@ -34,63 +35,99 @@ class Choice:
 
 
 def explore(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, max_states: int = 2_000_000,
-            label: Callable[[Any], str] = str, rate_bounds: tuple[float, float] | None = None, name: str = "") -> CTMDP:
-    """Return the model of all states reachable from `start` under any choice; states are numbered breadth-first.
+            label: Callable[[Any], str] | None = None, rate_bounds: tuple[float, float] | None = None, name: str = "") -> CTMDP:
+    """Return the model of all states reachable from `start` under any choice: `start` first, the others breadth-first.
+
+    States and actions stay what `choices` calls them; `label(state)` gives the text to show a state by (default: `str`).
 
     >>> def choices(n):  # a machine that is up (1) or down (0)
     ...     return {"run": Choice({0: 0.1}, running=1.0)} if n else {"repair": Choice({1: 1.0}, cost=2.0)}
-    >>> explore(1, choices)
-    <CTMDP: 2 states, 2 actions, 2 pairs, 2 transitions, rates [0.1, 1]>
+    >>> model = explore(1, choices)
+    >>> model, model.states
+    (<CTMDP: 2 states, 2 actions, 2 pairs, 2 transitions, rates [0.1, 1]>, (1, 0))
     """
     if not callable(choices):
         raise ModelError(f"choices is {shown(choices)}; it must be a function state -> {{action: Choice(...)}}.")
-    index: dict[Any, int] = {_hashable("start", start): 0}
-    queue: list[Any] = [start]
-    action_index: dict[str, int] = {}
-    state: list[int] = []
-    action: list[int] = []
-    rate: list[float] = []
-    reward: list[float] = []
-    running: list[float] = []
-    row_start, column, value, paid = [0], [], [], []
-    for here in queue:  # grows while it is walked
-        options = choices(here)
-        if not isinstance(options, Mapping) or not options:
-            raise ModelError(f"choices({here!r}) gave {shown(options)}; it must be a non-empty mapping {{action: Choice(...)}}.")
-        for act, choice in options.items():
-            total = _total(here, act, choice)
-            state.append(index[here])
-            action.append(action_index.setdefault(str(act), len(action_index)))
-            rate.append(total)
-            reward.append(_number(here, act, "reward", choice.reward) - _number(here, act, "cost", choice.cost))
-            running.append(_number(here, act, "running", choice.running) - _number(here, act, "running_cost", choice.running_cost))
-            for there, intensity in choice.rates.items():
-                if intensity == 0:
-                    continue
-                if there not in index:
-                    if len(index) >= max_states:
-                        raise ModelError(f"more than {max_states} states are reachable from {start!r}; truncate the model "
-                                         "(a buffer limit) or raise max_states.")
-                    index[there] = len(index)
-                    queue.append(there)
-                column.append(index[there])
-                value.append(_share(here, act, there, float(intensity), total))
-                paid.append(_number(here, act, "transition_rewards", choice.transition_rewards.get(there, 0.0)))
-            row_start.append(len(column))
-    shape = (len(state), len(index))
-    labels = [label(x) for x in queue]
-    rows = sparse.csr_matrix((value, column, row_start), shape=shape)
-    pays = sparse.csr_matrix((paid, column, row_start), shape=shape) if any(paid) else None
-    return from_pairs(np.array(state), np.array(action), rows, rate, reward, running, transition_reward=pays, states=labels,
-                      actions=list(action_index), rate_bounds=rate_bounds, name=name, normalize_rows=True)
+    found = _Found(start, max_states)
+    for here in found.queue:  # grows while it is walked
+        try:
+            options = choices(here)
+        except Exception as error:
+            raise ModelError(f"choices({here!r}) raised {type(error).__name__}: {error}{found.how(here)}") from error
+        try:
+            if not isinstance(options, Mapping) or not options:
+                raise ModelError(f"choices({here!r}) gave {shown(options)}; it must be a non-empty mapping "
+                                 "{action: Choice(...)}.")
+            for act, choice in options.items():
+                found.add(here, act, choice)
+        except ModelError as error:
+            raise ModelError(f"{error}{found.how(here)}") from error.__cause__
+    shape = (len(found.state), len(found.index))
+    rows = sparse.csr_matrix((found.value, found.column, found.row_start), shape=shape)
+    pays = sparse.csr_matrix((found.paid, found.column, found.row_start), shape=shape) if any(found.paid) else None
+    states = Names("state", found.queue, None if label is None else [label(x) for x in found.queue])
+    return from_pairs(np.array(found.state), np.array(found.action), rows, found.rate, found.reward, found.running,
+                      transition_reward=pays, states=states, actions=list(found.actions), rate_bounds=rate_bounds, name=name,
+                      normalize_rows=True)
 
 
-def _hashable(what: str, state: Any) -> Any:
+class _Found:
+    """The states found so far, in order, how each was reached, and the flat lists of their choices."""
+
+    def __init__(self, start: Any, max_states: int):
+        self.max_states = max_states
+        self.index: dict[Any, int] = {_hashable("start", start): 0}
+        self.queue: list[Any] = [start]
+        self.origin: list[tuple[Any, Any]] = [(None, None)]
+        self.actions: dict[Any, int] = {}
+        self.state: list[int] = []
+        self.action: list[int] = []
+        self.rate: list[float] = []
+        self.reward: list[float] = []
+        self.running: list[float] = []
+        self.row_start, self.column = [0], list[int]()
+        self.value: list[float] = []
+        self.paid: list[float] = []
+
+    def how(self, here: Any) -> str:
+        """Return how a state was reached, as the end of an error message."""
+        number = self.index[here]
+        if number == 0:
+            return ""
+        before, act = self.origin[number]
+        return f" ({here!r} was reached from {before!r} by {act!r}.)"
+
+    def add(self, here: Any, act: Any, choice: Any) -> None:
+        """Check one choice and append it; next states that are new join the queue."""
+        total = _total(here, act, choice)
+        self.state.append(self.index[here])
+        self.action.append(self.actions.setdefault(_hashable(f"an action in {here!r}", act), len(self.actions)))
+        self.rate.append(total)
+        self.reward.append(_number(here, act, "reward", choice.reward) - _number(here, act, "cost", choice.cost))
+        self.running.append(_number(here, act, "running", choice.running)
+                            - _number(here, act, "running_cost", choice.running_cost))
+        for there, intensity in choice.rates.items():
+            if intensity == 0:
+                continue
+            if there not in self.index:
+                if len(self.index) >= self.max_states:
+                    raise ModelError(f"more than {self.max_states} states are reachable from {self.queue[0]!r}; truncate the model "
+                                     "(a buffer limit) or raise max_states.")
+                self.index[there] = len(self.index)
+                self.queue.append(there)
+                self.origin.append((here, act))
+            self.column.append(self.index[there])
+            self.value.append(_share(here, act, there, float(intensity), total))
+            self.paid.append(_number(here, act, "transition_rewards", choice.transition_rewards.get(there, 0.0)))
+        self.row_start.append(len(self.column))
+
+
+def _hashable(what: str, value: Any) -> Any:
     try:
-        hash(state)
+        hash(value)
     except TypeError:
-        raise ModelError(f"{what} is {shown(state)}; states must be hashable. Use a tuple instead of a list.") from None
-    return state
+        raise ModelError(f"{what} is {shown(value)}; states and actions must be hashable. Use a tuple instead of a list.") from None
+    return value
 
 
 def _number(here: Any, act: Any, field: str, value: Any) -> float:

@@ -1,10 +1,14 @@
 """The readable file: one JSON object, one line a choice, labels instead of indices.
 
-    {"format": "sojourn/ctmdp", "version": 1, "name": "...", "states": [...], "rate_bounds": [lo, hi],
+    {"format": "sojourn/ctmdp", "version": 2, "name": "...", "states": [...], "rate_bounds": [lo, hi],
      "choices": [{"state": s, "action": a, "rate": 2.0, "reward": 1.0, "running": 0.0, "next": {label: probability}}, ...]}
 
 Optional: `name`, `rate_bounds`, `reward`, `running` (0 where absent); per choice `next_reward` {label: paid with that jump};
-at the top `actions` (their order, where it is not that of first appearance) and `holding` ("unit" for a discrete-time MDP).
+at the top `actions` (their order, where it is not that of first appearance), `holding` ("unit" for a discrete-time MDP), and
+`state_labels`, `action_labels` (texts to show them by, where given).
+
+States and actions are texts, numbers, or lists (which are tuples); `next` goes by the labels, the texts that they read as.
+Version 1 knew texts only.
 """
 
 from __future__ import annotations
@@ -20,11 +24,11 @@ from scipy import sparse
 from sojourn.errors import ModelError, unknown_name
 from sojourn.model.build import from_pairs
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.names import Names, decoded, encoded
 from sojourn.model.numbers import real_number, shown
-from sojourn.model.validate import label_tuple
 
-FORMAT, VERSION = "sojourn/ctmdp", 1
-TOP = ("format", "version", "name", "states", "actions", "rate_bounds", "holding", "choices")
+FORMAT, VERSION = "sojourn/ctmdp", 2
+TOP = ("format", "version", "name", "states", "state_labels", "actions", "action_labels", "rate_bounds", "holding", "choices")
 CHOICE = ("state", "action", "rate", "reward", "running", "next", "next_reward")
 
 
@@ -68,29 +72,40 @@ def header(top: Any) -> dict[str, Any]:
     if top.get("format") != FORMAT:
         raise ModelError(f"format is {shown(top.get('format'))}; it must be {FORMAT!r}.")
     version = top.get("version")
-    if type(version) is not int or version != VERSION:
-        raise ModelError(f"version is {shown(version)}; this release reads version {VERSION}. Convert the file or upgrade Sojourn.")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise ModelError(f"version is {shown(version)}; this release reads versions 1 to {VERSION}. Convert the file or upgrade "
+                         "Sojourn.")
     return top
+
+
+def read_names(kind: str, top: dict[str, Any], given: Any) -> Names:
+    """Return the states or actions that a file names; version 1 has texts only."""
+    names = [decoded(name) for name in given]
+    if top["version"] == 1:
+        for i, name in enumerate(names):
+            if not isinstance(name, str):
+                raise ModelError(f"{kind} label {i} is {shown(name)}; in version 1 labels are non-empty strings.")
+    labels = top.get(f"{kind}_labels")
+    return Names(kind, names, None if labels is None else _typed(f"{kind}_labels", labels, list))
 
 
 def model_of(top: Any) -> CTMDP:
     """Return the model that a parsed JSON object describes."""
     top = header(top)
     _keys("the model", top, TOP, ("states", "choices"))
-    states = label_tuple("state", _typed("states", top["states"], list))
+    states = read_names("state", top, _typed("states", top["states"], list))
     choices = _typed("choices", top["choices"], list)
-    index = {label: i for i, label in enumerate(states)}
-    given = None if "actions" not in top else label_tuple("action", _typed("actions", top["actions"], list))
-    actions = {label: i for i, label in enumerate(given or ())}
-    rows = _Rows()
+    given = None if "actions" not in top else read_names("action", top, _typed("actions", top["actions"], list))
+    rows = _Rows(states, given)
     for i, choice in enumerate(choices):
-        rows.add(i, choice, index, actions, fixed=given is not None)
+        rows.add(i, choice)
     if not choices:
         raise ModelError(f"choices is []; each of the {len(states)} states needs at least one choice.")
     shape = (len(choices), len(states))
     return from_pairs(
         rows.state, rows.action, sparse.csr_matrix((rows.probability, rows.next, rows.start), shape=shape, dtype=np.float64),
-        rows.rate, rows.reward, rows.running, states=states, actions=list(actions),
+        rows.rate, rows.reward, rows.running, states=states,
+        actions=read_names("action", top, list(rows.actions)) if given is None else given,
         transition_reward=sparse.csr_matrix((rows.paid, rows.next, rows.start), shape=shape) if rows.pays else None,
         rate_bounds=top.get("rate_bounds"), name=_typed("name", top.get("name", ""), str),
         holding=_typed("holding", top.get("holding", "exponential"), str),
@@ -98,9 +113,13 @@ def model_of(top: Any) -> CTMDP:
 
 
 class _Rows:
-    """The flat arrays of a model while its choices are read one by one."""
+    """The flat arrays of a model while its choices are read one by one.  Without `actions` they are numbered as they appear."""
 
-    def __init__(self) -> None:
+    def __init__(self, states: Names, actions: Names | None) -> None:
+        self.states = {name: i for i, name in enumerate(states)}
+        self.labels = {label: i for i, label in enumerate(states.labels)}
+        self.fixed = actions is not None
+        self.actions = {name: i for i, name in enumerate(actions or ())}
         self.state: list[int] = []
         self.action: list[int] = []
         self.rate: list[float] = []
@@ -112,29 +131,31 @@ class _Rows:
         self.pays = False
         self.seen: dict[tuple[int, int], int] = {}
 
-    def add(self, i: int, choice: Any, index: dict[str, int], actions: dict[str, int], fixed: bool) -> None:
-        """Check choice number i and append it; a new action label is numbered in order of first appearance."""
+    def add(self, i: int, choice: Any) -> None:
+        """Check choice number i and append it."""
         where = f"choices[{i}]"
         _keys(where, _typed(where, choice, dict), CHOICE, ("state", "action", "rate", "next"))
-        s = _known(f"{where}.state", "state", choice["state"], index)
-        label = _typed(f"{where}.action", choice["action"], str)
-        a = _known(f"{where}.action", "action", label, actions) if fixed else actions.setdefault(label, len(actions))
+        s = _known(f"{where}.state", "state", choice["state"], self.states)
+        name = _name(f"{where}.action", choice["action"])
+        a = (_known(f"{where}.action", "action", choice["action"], self.actions) if self.fixed
+             else self.actions.setdefault(name, len(self.actions)))
         if self.seen.setdefault((s, a), i) != i:
-            raise ModelError(f"{where} repeats the choice ({choice['state']!r}, {label!r}) of choices[{self.seen[s, a]}]; "
+            raise ModelError(f"{where} repeats the choice ({choice['state']!r}, {name!r}) of choices[{self.seen[s, a]}]; "
                              "every pair may appear once. Remove one or rename its action.")
         self.state.append(s)
         self.action.append(a)
         self.rate.append(_number(where, "rate", choice["rate"]))
         self.reward.append(_number(where, "reward", choice.get("reward", 0.0)))
         self.running.append(_number(where, "running", choice.get("running", 0.0)))
-        self._jumps(where, choice, index)
+        self._jumps(where, choice)
 
-    def _jumps(self, where: str, choice: dict[str, Any], index: dict[str, int]) -> None:
+    def _jumps(self, where: str, choice: dict[str, Any]) -> None:
         jumps = _typed(f"{where}.next", choice["next"], dict)
         if not jumps:
             raise ModelError(f"{where}.next is {{}}; its probabilities must sum to 1. Name a next state.")
         for label, p in jumps.items():
-            self.next.append(index[label] if label in index else _known(f"{where}.next", "state", label, index))
+            found = self.labels.get(label)
+            self.next.append(_known(f"{where}.next", "state", label, self.labels) if found is None else found)
             self.probability.append(_number(where, "next", p, label))
         self.start.append(len(self.next))
         pays = {}
@@ -162,11 +183,23 @@ def _typed(where: str, value: Any, kind: type) -> Any:
     return value
 
 
-def _known(where: str, kind: str, label: Any, index: dict[str, Any]) -> Any:
-    found = index.get(label) if isinstance(label, str) else None
-    if found is None:
-        reason = unknown_name(kind, label, index) if isinstance(label, str) else f"a label is a string; {kind}s have labels."
-        raise ModelError(f"{where} is {shown(label)}: {reason}")
+def _name(where: str, value: Any) -> Any:
+    """Return the name that an entry holds: a string, a number, or a list of these, which is a tuple."""
+    name = decoded(value)
+    try:
+        hash(name)
+    except TypeError:
+        name = None
+    if name is None:
+        raise ModelError(f"{where} is {shown(value)}; a name is a string, a number, or a list of these.")
+    return name
+
+
+def _known(where: str, kind: str, value: Any, index: dict[Any, Any]) -> Any:
+    name = _name(where, value)
+    found = index.get(name)
+    if found is None or (isinstance(name, bool) and not any(name is known for known in index)):
+        raise ModelError(f"{where} is {shown(value)}: {unknown_name(kind, str(name), map(str, index))}")
     return found
 
 
@@ -176,8 +209,8 @@ def _number(where: str, field: str, value: Any, label: str | None = None) -> flo
     return real_number(f"{where}.{field}" if label is None else f"{where}.{field}[{label!r}]", value)
 
 
-def first_appearance(model: CTMDP) -> tuple[str, ...]:
-    """Return the action labels in the order in which the choices first name them."""
+def first_appearance(model: CTMDP) -> tuple[Any, ...]:
+    """Return the actions in the order in which the choices first name them."""
     _, first = np.unique(model.pair_action, return_index=True)
     return tuple(model.actions[a] for a in model.pair_action[np.sort(first)])
 
@@ -191,9 +224,10 @@ def _lines(model: CTMDP) -> Iterator[str]:
     top: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     if model.name:
         top["name"] = model.name
-    top["states"] = list(model.states)
-    if first_appearance(model) != model.actions:
-        top["actions"] = list(model.actions)
+    top["states"] = encoded(model.states)
+    if model.actions != first_appearance(model):
+        top["actions"] = encoded(model.actions)
+    top |= label_keys(model)
     if model.rate_bounds is not None:
         top["rate_bounds"] = list(model.rate_bounds)
     if model.holding != "exponential":
@@ -210,14 +244,21 @@ def _lines(model: CTMDP) -> Iterator[str]:
 _text = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
+def label_keys(model: CTMDP) -> dict[str, list[str]]:
+    """Return the labels that differ from what the names read as, as the keys of a file hold them."""
+    given = {"state_labels": model.states.labelled, "action_labels": model.actions.labelled}
+    return {key: list(labels) for key, labels in given.items() if labels is not None}
+
+
 def _choices(model: CTMDP) -> Iterator[dict[str, Any]]:
     state, action, start = model.pair_state.tolist(), model.pair_action.tolist(), model.row_start.tolist()
     rate, reward, running = model.rate.tolist(), model.reward.tolist(), model.running.tolist()
-    probability, label = model.probability.tolist(), [model.states[j] for j in model.next_state]
+    labels, states, actions = list(model.states.labels), encoded(model.states), encoded(model.actions)
+    probability, label = model.probability.tolist(), [labels[j] for j in model.next_state.tolist()]
     paid = None if model.transition_reward is None else model.transition_reward.tolist()
     for k in range(model.n_pairs):
         row = slice(start[k], start[k + 1])
-        choice = {"state": model.states[state[k]], "action": model.actions[action[k]], "rate": rate[k], "reward": reward[k],
+        choice = {"state": states[state[k]], "action": actions[action[k]], "rate": rate[k], "reward": reward[k],
                   "running": running[k], "next": dict(zip(label[row], probability[row]))}
         if paid is not None:
             pays = {to: w for to, w in zip(label[row], paid[row]) if w}

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ModelError
+from sojourn.model.names import Names, names_of
 from sojourn.model.numbers import boolean_table, rate_bounds_pair, real_array, spread
-from sojourn.model.validate import label_tuple, range_labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,13 +24,15 @@ class Knowledge:
     running: np.ndarray
     rate_min: float
     rate_max: float
-    states: tuple[str, ...]
-    actions: tuple[str, ...]
+    states: Names
+    actions: Names
     support_start: np.ndarray | None = None
     support_state: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         rate_bounds_pair((self.rate_min, self.rate_max))
+        object.__setattr__(self, "states", names_of("state", self.states, len(self.pair_start) - 1))
+        object.__setattr__(self, "actions", names_of("action", self.actions))
 
     @property
     def n_states(self) -> int:
@@ -73,7 +75,7 @@ class Knowledge:
 
     @classmethod
     def from_arrays(cls, reward: Any, rate_bounds: tuple[float, float], running: Any = None, admissible: Any = None,
-                    states: Sequence[str] | None = None, actions: Sequence[str] | None = None) -> Knowledge:
+                    states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None) -> Knowledge:
         """Build from tables: reward (S, A), rate_bounds (lo, hi), optional running (S, A) and admissible (S, A)."""
         table = real_array("reward", reward)
         if table.ndim != 2:
@@ -94,8 +96,8 @@ class Knowledge:
             pair_start=np.concatenate([[0], np.cumsum(mask.sum(axis=1))]).astype(np.int64),
             pair_action=np.nonzero(mask)[1].astype(np.int64),
             reward=table[mask], running=flow[mask], rate_min=lo, rate_max=hi,
-            states=label_tuple("state", range_labels(n_states) if states is None else states, n_states),
-            actions=label_tuple("action", range_labels(n_actions) if actions is None else actions, n_actions),
+            states=names_of("state", states, n_states),
+            actions=names_of("action", actions, n_actions),
         )
 
     def __repr__(self) -> str:

@@ -16,9 +16,9 @@ import numpy as np
 
 from sojourn.errors import ModelError
 from sojourn.model.ctmdp import CTMDP
-from sojourn.model.json_file import FORMAT, VERSION, header, parse
+from sojourn.model.json_file import FORMAT, VERSION, header, label_keys, parse, read_names
+from sojourn.model.names import Names, encoded
 from sojourn.model.numbers import shown
-from sojourn.model.validate import range_labels
 
 TYPES = {
     "header": "|u1", "pair_start": "<i8", "pair_action": "<i8", "row_start": "<i8", "next_state": "<i8",
@@ -26,6 +26,7 @@ TYPES = {
 }
 OPTIONAL = {"transition_reward"}
 HEADER_KEYS = {"format", "version", "name", "holding", "rate_bounds", "states", "actions"}
+LABEL_KEYS = {"state_labels", "action_labels"}
 PACKINGS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}  # what numpy writes
 OTHER_PACKINGS = {zipfile.ZIP_BZIP2: "bzip2", zipfile.ZIP_LZMA: "LZMA", 9: "deflate64", 93: "zstd", 95: "xz"}
 MAX_BYTES = 2**35
@@ -40,9 +41,10 @@ def write_npz(model: CTMDP, stream: IO[bytes]) -> None:
     """Write the arrays of a model and its labels; the same model gives the same bytes."""
     top: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": model.name, "holding": model.holding,
                            "rate_bounds": model.rate_bounds}
-    for key, labels in (("states", model.states), ("actions", model.actions)):
-        plain = len(labels) <= model.n_pairs and labels == range_labels(len(labels))
-        top[key] = len(labels) if plain else labels
+    for key, names in (("states", model.states), ("actions", model.actions)):
+        counted = isinstance(names.values, range) and names.labelled is None and len(names) <= model.n_pairs
+        top[key] = len(names) if counted else encoded(names)
+    top |= label_keys(model)
     arrays: dict[str, Any] = {"header": np.frombuffer(json.dumps(top).encode(), dtype=np.uint8)}
     arrays |= {name: getattr(model, name) for name in TYPES if name != "header"}
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive:
@@ -67,10 +69,10 @@ def read_npz(stream: IO[bytes]) -> CTMDP:
             raise
         raise ModelError(f"it is not a whole .npz file ({shown(str(error), 100)}). Is the file complete?") from None
     top = header(parse(arrays.pop("header").tobytes()))
-    if top.keys() != HEADER_KEYS:
+    if top.keys() - LABEL_KEYS != HEADER_KEYS:
         raise ModelError(f"header has the keys {shown(sorted(top))}; it must have {sorted(HEADER_KEYS)}.")
-    arrays["states"] = _labels("states", top["states"], len(arrays["pair_action"]))
-    arrays["actions"] = _labels("actions", top["actions"], len(arrays["pair_action"]))
+    arrays["states"] = _names("state", top, len(arrays["pair_action"]))
+    arrays["actions"] = _names("action", top, len(arrays["pair_action"]))
     return CTMDP(**arrays, name=top["name"], holding=top["holding"], rate_bounds=top["rate_bounds"])
 
 
@@ -135,10 +137,12 @@ def _array(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo, room: _Ro
         return np.frombuffer(data, dtype=kind).astype(kind.newbyteorder("="))
 
 
-def _labels(key: str, value: Any, pairs: int) -> Any:
-    """Return the labels, a list; a count n (no larger than the number of pairs) stands for "0", ..., "n-1"."""
+def _names(kind: str, top: dict[str, Any], pairs: int) -> Names:
+    """Return the names; a count n (no larger than the number of pairs) stands for 0, ..., n-1, in version 1 for these as texts."""
+    key = f"{kind}s"
+    value = top[key]
     if type(value) is int and 0 < value <= pairs:
-        return range_labels(value)
+        return Names(kind, tuple(map(str, range(value))) if top["version"] == 1 else range(value))
     if not isinstance(value, list):
-        raise ModelError(f"header: {key} is {shown(value)}; it must be a list of labels, or a count of 1 to {pairs}.")
-    return value
+        raise ModelError(f"header: {key} is {shown(value)}; it must be a list of names, or a count of 1 to {pairs}.")
+    return read_names(kind, top, value)

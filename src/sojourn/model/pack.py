@@ -19,6 +19,15 @@ MAGIC = b"SJP1"
 KINDS = "biuf"  # booleans, integers, reals: nothing that could hold an object
 
 
+def storable(value: Any) -> bool:
+    """Return whether a parameter can be part of a content key: dates, NaN and objects cannot."""
+    try:
+        canonical(value)
+        return True
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
 def pack(tree: Any) -> bytes:
     """Return `tree` (dicts with string keys, lists, arrays, numbers, strings, None) as bytes.
 

@@ -2,50 +2,19 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sojourn.errors import ModelError
 from sojourn.model.numbers import require_all, shown
+from sojourn.model.words import has_control
 
 if TYPE_CHECKING:
     from sojourn.model.ctmdp import CTMDP
 
 ROW_TOLERANCE = 1e-9
 HOLDING = ("exponential", "unit")
-
-
-def range_labels(n: int) -> tuple[str, ...]:
-    """Return ("0", "1", ..., "n-1"), the labels of whatever has none."""
-    return tuple(map(str, range(n)))
-
-
-def _has_control(text: str) -> bool:
-    """Whether a text could break a terminal, a line or a file: control characters, lone surrogates, line separators."""
-    return not text.isprintable() and any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text)
-
-
-def label_tuple(kind: str, labels: Any, size: int | None = None) -> tuple[str, ...]:
-    """Return labels as a tuple of strings: `size` of them, not empty, all different, no control characters."""
-    if isinstance(labels, str) or not hasattr(labels, "__iter__"):
-        raise ModelError(f"the {kind} labels are {shown(labels)}; give a list of strings, one for each {kind}.")
-    found = tuple(labels)
-    if size is not None and len(found) != size:
-        raise ModelError(f"there are {len(found)} {kind} labels for {size} {kind}s; give one for each.")
-    if not found:
-        raise ModelError(f"the model has 0 {kind}s; it needs at least one.")
-    for i, label in enumerate(found):
-        if not isinstance(label, str) or not label:
-            raise ModelError(f"{kind} label {i} is {shown(label)}; labels are non-empty strings, all different.")
-        if _has_control(label):
-            raise ModelError(f"{kind} label {i} is {shown(label)}; labels hold no control characters. Rename it.")
-    if len(set(found)) < len(found):
-        seen: set[str] = set()
-        double = next(x for x in found if x in seen or seen.add(x))  # type: ignore[func-returns-value]
-        raise ModelError(f"{kind} label {double!r} stands twice; labels must be different. Rename one.")
-    return tuple(map(str, found))
 
 
 def _starts(name: str, start: np.ndarray, groups: int, total: int) -> None:
@@ -117,12 +86,12 @@ def validate(m: CTMDP) -> None:
     """Raise ModelError with the first broken rule, the entry and its value."""
     if m.holding not in HOLDING:
         raise ModelError(f"holding is {m.holding!r}; it must be one of {', '.join(HOLDING)}.")
-    if not isinstance(m.name, str) or _has_control(m.name):
+    if not isinstance(m.name, str) or has_control(m.name):
         raise ModelError(f"name is {shown(m.name)}; it must be a string without control characters.")
     _layout(m)
 
     def where(k: Any) -> str:
-        return f"[{m.states[m.pair_state[k]]}, {m.actions[m.pair_action[k]]}]"
+        return f"[{m.states.label(m.pair_state[k])}, {m.actions.label(m.pair_action[k])}]"
 
     usable = np.isfinite(m.rate) & (m.rate > 1e-300)
     require_all("rate", m.rate, usable, "a rate must be positive (above 1e-300) and finite",

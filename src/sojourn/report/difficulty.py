@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,8 +94,8 @@ def _gap_map(axis: Any, found: Difficulty) -> None:
             label="optimal",
         )
         axis.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1, fontsize=7)
-    _labels(axis.yaxis, m.states)
-    _labels(axis.xaxis, m.actions)
+    _labels(axis.yaxis, m.states.labels)
+    _labels(axis.xaxis, m.actions.labels)
     axis.set_xlabel(
         "action" if not small else "action   (bold: optimal; framed: critical, a learner must try it again and again)",
         fontsize=8,
@@ -124,9 +125,9 @@ def _mark_cells(axis: Any, found: Difficulty, gaps: np.ndarray) -> None:
             axis.add_patch(Rectangle((a - 0.46, s - 0.46), 0.92, 0.92, fill=False, edgecolor=COLORS[0], linewidth=1.6))
 
 
-def _labels(axis: Any, names: tuple[str, ...]) -> None:
+def _labels(axis: Any, names: Sequence[str]) -> None:
     few = np.arange(len(names)) if len(names) <= 24 else np.unique(np.linspace(0, len(names) - 1, 12).astype(int))
-    short = [name if len(name) <= 16 else name[:14] + "…" for name in (names[i] for i in few)]
+    short = [name if len(name) <= 16 else name[:14] + "…" for name in (names[i] for i in few.tolist())]
     long = axis.axis_name == "x" and max(len(x) for x in short) * len(short) > 60
     axis.set_ticks(few, short, **({"rotation": 30, "ha": "right"} if long else {}))
 
@@ -171,7 +172,7 @@ def _bars(fig: Any, place: Any, found: Difficulty, epochs: float) -> None:
     share = best.gap[pairs] / k[pairs]
     order = pairs[np.lexsort((best.gap[pairs], -share))][:PAIRS][::-1]
     visits = np.where(np.isfinite(k[order]), np.log(epochs) / k[order], 0.0)
-    names = [f"{m.states[m.pair_state[i]]}: {m.actions[m.pair_action[i]]}" for i in order]
+    names = [f"{m.states.label(m.pair_state[i])}: {m.actions.label(m.pair_action[i])}" for i in order]
     names = [name if len(name) <= 30 else name[:28] + "…" for name in names]
     panels = (
         ("gap $\\varphi^*$ (reward)", best.gap[order], COLORS[1]),

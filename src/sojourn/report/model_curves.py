@@ -25,7 +25,7 @@ MANY = 300  # states from which on bars would be too many, and most of the line 
 
 def plot_curves(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None, title: str | None = None) -> Any:
     """Return the figure: policy, share of time and bias against the state, one under the other."""
-    at = coordinates(model.states)
+    at = coordinates(model.states.labels)
     numbers = at is not None and at.shape[1] == 1
     x = at[:, 0] if numbers and at is not None else np.arange(model.n_states)
     used = _by_place(solution.policy, x)
@@ -93,7 +93,7 @@ def _policy(ax: Any, model: Any, x: np.ndarray, policy: np.ndarray, used: list[i
     if np.mean(level[order][1:] != level[order][:-1]) < 0.3 or len(x) <= MANY:  # else only a grey wall
         ax.step(x[order], level[order], where="mid", color=PALE, linewidth=1.5, zorder=1)
     ax.scatter(x, level, s=46 if len(x) <= FEW else 8, color=DARK, zorder=2)
-    ax.set_yticks(range(len(used)), [literal(_short(model.actions[a])) for a in used])
+    ax.set_yticks(range(len(used)), [literal(_short(model.actions.label(a))) for a in used])
     ax.set_ylim(-0.6, len(used) - 0.4)
     ax.set_ylabel("what to do", fontsize=10.5, color=INK)
 
@@ -108,5 +108,5 @@ def _ticks(ax: Any, model: Any, x: np.ndarray, numbers: bool) -> None:
 
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12))
     else:
-        labels = [literal(_short(s)) for s in model.states]
+        labels = [literal(_short(s)) for s in model.states.labels]
         ax.set_xticks(x, labels, rotation=0 if len(x) <= 9 else 45, ha="center" if len(x) <= 9 else "right")

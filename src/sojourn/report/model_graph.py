@@ -144,13 +144,13 @@ def _circles(ax: Any, model: Any, policy: np.ndarray, occupancy: np.ndarray, pla
         spot = _point(place[s])
         circles.append(Circle(spot, RADIUS, facecolor=shade, edgecolor=INK, linewidth=1.6, zorder=3))
         ax.add_patch(circles[-1])
-        _inside(ax, model, s, model.actions[policy[s]], occupancy[s], spot, text_on(shade), flat)
+        _inside(ax, model, s, model.actions.label(policy[s]), occupancy[s], spot, text_on(shade), flat)
     return circles
 
 
 def _inside(ax: Any, model: Any, s: int, action: str, share: float, spot: tuple[float, float], ink: str, flat: bool) -> None:
     """Write a state's label, what to do there and its share of time into its circle (in a line: what to do below it)."""
-    label = shortened(model.states[s], 13, 2)
+    label = shortened(model.states.label(s), 13, 2)
     small = len(label) > 1 or len(label[0]) > 9
     lines = [(text, {"fontsize": 8.5 if small else 10.5, "fontweight": "bold"}) for text in label]
     if flat:

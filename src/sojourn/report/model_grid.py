@@ -34,7 +34,7 @@ def is_grid(labels: Any) -> bool:
 
 def plot_grid(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None, title: str | None = None) -> Any:
     """Return the figure: policy, share of time and bias, a column each (a row each where there are several slices)."""
-    at = coordinates(model.states)
+    at = coordinates(model.states.labels)
     assert at is not None
     names = axis_names(model, at.shape[1], axes)
     slices = np.unique(at[:, 2]).tolist() if at.shape[1] == 3 else [None]
@@ -96,7 +96,7 @@ def _policy(ax: Any, model: Any, at: np.ndarray, policy: np.ndarray, used: list[
     _borders(ax, image, extent)
     for k in range(len(used)):
         spot = _middle(image == k)
-        words = fill(literal(model.actions[used[k]]), 11, break_on_hyphens=False)
+        words = fill(literal(model.actions.label(used[k])), 11, break_on_hyphens=False)
         if spot is not None and _fits(image == k, spot, words):
             x, y = extent[0] + 0.5 + spot[1], extent[2] + 0.5 + spot[0]
             ax.text(x, y, words, ha="center", va="center", fontsize=10.5, fontweight="bold",
@@ -195,6 +195,7 @@ def _legend(fig: Any, panels: Any, model: Any, used: list[int], several: bool) -
     from matplotlib.patches import Patch
 
     colors = action_colors(len(used))
-    patches = [Patch(facecolor=c, edgecolor=INK, linewidth=0.8, label=literal(model.actions[a])) for a, c in zip(used, colors)]
+    patches = [Patch(facecolor=c, edgecolor=INK, linewidth=0.8, label=literal(model.actions.label(a)))
+               for a, c in zip(used, colors)]
     fig.legend(handles=patches, loc="upper right", ncols=min(len(patches), 4), frameon=False, fontsize=10, labelcolor=SOFT,
                handlelength=1.2, bbox_to_anchor=(1.0, 1.005))

@@ -40,7 +40,7 @@ def plot_path(run: Any, title: str | None = None, path: str | PathLike[str] | No
     pairs = _pairs(model, walked)
     gaps = _gaps(run)[pairs]
     ends = np.cumsum(walked.holding_time)
-    earned = np.cumsum(walked.reward + model.running[pairs] * walked.holding_time)
+    earned = np.cumsum(walked.reward)
     fig = figure(10.5, 5.6)
     above, below = fig.subplots(2, 1, sharex=True, height_ratios=[1.5, 1])
     head = (model.name or "model").partition(":")[0].replace("-", " ")
@@ -72,7 +72,7 @@ def _gaps(run: Any) -> np.ndarray:
 def _state(ax: Any, model: Any, walked: Any, ends: np.ndarray, gaps: np.ndarray) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    at = coordinates(model.states)
+    at = coordinates(model.states.labels)
     several = at is not None and at.shape[1] > 1
     values = at if several else np.arange(model.n_states)[:, None] if at is None else at
     assert values is not None
@@ -88,7 +88,7 @@ def _state(ax: Any, model: Any, walked: Any, ends: np.ndarray, gaps: np.ndarray)
               label="after a decision that was not optimal")
     plain_axes(ax, grid="y")
     if at is None and model.n_states <= FEW:
-        ax.set_yticks(range(model.n_states), [literal("\n".join(shortened(s, 18, 2))) for s in model.states])
+        ax.set_yticks(range(model.n_states), [literal("\n".join(shortened(s, 18, 2))) for s in model.states.labels])
     else:
         ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     ax.set_ylabel("state" if several or at is None else names[0], fontsize=10.5, color=INK)

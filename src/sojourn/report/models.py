@@ -35,9 +35,9 @@ def plot_model(model: CTMDP, kind: str = "auto", solution: Any = None, policy: A
     if path is not None:
         check_picture_name(path)
     chosen = kind_of(model) if kind == "auto" else kind
-    if chosen == "grid" and not is_grid(model.states):
-        raise ParameterError(f"state labels like {model.states[0]!r} are no points of a plane; `grid` needs labels like '(3, 5)'. "
-                             "Use kind='curves' or kind='graph'.")
+    if chosen == "grid" and not is_grid(model.states.labels):
+        raise ParameterError(f"state labels like {model.states.label(0)!r} are no points of a plane; `grid` needs some like "
+                             "'(3, 5)'. Use kind='curves' or kind='graph'.")
     if chosen == "graph" and model.n_states > MAX_GRAPH:
         raise ParameterError(f"the model has {model.n_states} states; a graph is readable up to {MAX_GRAPH}. Use kind='curves'.")
     require_solution_of(model, solution)
@@ -52,9 +52,9 @@ def plot_model(model: CTMDP, kind: str = "auto", solution: Any = None, policy: A
 
 def kind_of(model: CTMDP) -> str:
     """Return the kind of picture that suits the model."""
-    if is_grid(model.states):
+    if is_grid(model.states.labels):
         return "grid"
-    at = coordinates(model.states)
+    at = coordinates(model.states.labels)
     line = at is not None and at.shape[1] == 1 and model.name.partition(":")[0] not in ("random", "random-ties")
     return "graph" if model.n_states <= (TINY if line else SMALL) else "curves"
 

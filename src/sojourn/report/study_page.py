@@ -15,6 +15,7 @@ from typing import Any
 
 from sojourn.errors import FileError, ParameterError
 from sojourn.learn.catalogue import LEARNERS
+from sojourn.learn.saving import settings_in_words
 from sojourn.report.figures import FIGURES, model_labels
 from sojourn.report.look import save
 from sojourn.report.style import PAGE
@@ -162,12 +163,11 @@ class Page:
         """Return what each learner was, knew and is proved to do."""
         rows: list[tuple[str, ...]] = []
         for entry in self.learners:
-            said = {k: v for k, v in entry.source["said"].items() if k not in ("name", "label", "class")}
             rows.append(
                 (
                     entry.label,
                     entry.source["name"],
-                    ", ".join(f"{k} = {v}" for k, v in said.items()) or "none given",
+                    settings_in_words(entry.settings) or "none",
                     entry.source["knows"],
                     entry.source["proved"],
                 )

@@ -37,8 +37,8 @@ class Run:
     episodes: Episodes
     gain: float  # the optimal one, which the regrets measure against
     bias: np.ndarray
-    start: int
-    state: int  # where the run ended
+    start: Any  # the state in which it began, as the user calls it
+    state: Any  # where it ended
     seconds: float
     decisions_per_second: float  # over the later half of the decisions
     model: CTMDP
@@ -46,6 +46,11 @@ class Run:
     seed: Any
     interrupted: bool = False
     trajectory: History | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters that the learner used, defaults included; empty for a learner that does not say."""
+        return dict(getattr(self.learner, "settings", {}))
 
     def bad_steps(self, epsilon: float) -> int:
         """Return L_ε(N): the decisions taken in ε-bad episodes, those with adjusted regret >= ε per decision."""

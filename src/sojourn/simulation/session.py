@@ -43,19 +43,20 @@ class Session:
     """Walks `learner` from `state`: ask for `.action`, carry it out, `.report` what happened, and so on.
 
     `learner` is a learner; or the name of one, its "module:Class" or its class, then made with `seed` and `parameters` and told
-    `knowledge`.  `state` is an index or a label, `epoch` the number of the pending decision, counted from 1.  A report that
-    cannot be true raises ReportError and counts nothing.
+    `knowledge`.  `state` and `action` are as the user calls them; `state_index` and `action_index` are their positions in arrays.
+    `epoch` is the number of the pending decision, counted from 1.  A report that cannot be true raises ReportError and counts
+    nothing.
 
     >>> from sojourn.zoo.catalogue import make
     >>> from sojourn.learn.catalogue import learner
-    >>> session = Session(learner("ct-ucrl", make("three-state").knowledge(), delta=0.01), state=0)
+    >>> session = Session(learner("ct-ucrl", make("three-state").knowledge(), delta=0.01), state="A")
     >>> action = session.action
-    >>> session.report(holding_time=0.4, next_state=2)
-    >>> session.state, session.epoch, session.episode.index
-    (2, 2, 1)
+    >>> session.report(holding_time=0.4, next_state="C")
+    >>> session.state, session.state_index, session.epoch, session.episode.index
+    ('C', 2, 2, 1)
     """
 
-    def __init__(self, learner: Any, state: int | str, knowledge: Knowledge | None = None, seed: Any = 0,
+    def __init__(self, learner: Any, state: Any, knowledge: Knowledge | None = None, seed: Any = 0,
                  parameters: Mapping[str, Any] | None = None):
         if is_named(learner):
             learner = made_learner(learner, checked_knowledge(knowledge), seed, **(parameters or {}))
@@ -68,7 +69,7 @@ class Session:
                                  "pass knowledge=model.knowledge() to the session.")
         self.learner = learner
         self.knowledge = known
-        self.state = _index(state, known.states, ParameterError, "state")
+        self.state_index = known.states.position(state, "state", ParameterError)
         self.epoch = 1
         self.time = 0.0
         self.can = abilities_of(learner)
@@ -78,39 +79,66 @@ class Session:
         self._tables: dict[str, np.ndarray] = {}
 
     @property
-    def action(self) -> int:
-        """The index of the action to take now; asking again gives the same."""
+    def state(self) -> Any:
+        """The state it is in, as the user calls it; setting it puts the session there, as when the world was reset."""
+        return self.knowledge.states[self.state_index]
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self.state_index = self.knowledge.states.position(state, "state", ParameterError)
+        self._pair = None
+
+    @property
+    def action(self) -> Any:
+        """The action to take now, as the user calls it; asking again gives the same."""
+        return self.knowledge.actions[self.action_index]
+
+    @property
+    def action_index(self) -> int:
+        """The position of the action to take now."""
         if self._pair is None:
-            self._pair = chosen_pair(self.learner, self.state, self.knowledge) if self.can.acts else self._choose()
+            self._pair = chosen_pair(self.learner, self.state_index, self.knowledge) if self.can.acts else self._choose()
         return int(self.knowledge.pair_action[self._pair])
 
     @property
     def action_label(self) -> str:
-        """The label of the action to take now."""
-        return self.knowledge.actions[self.action]
+        """The action to take now, as a text to show."""
+        return self.knowledge.actions.label(self.action_index)
 
     @property
     def episode(self) -> SessionEpisode | None:
         """The episode the pending action belongs to (None for a learner that chooses anew at every epoch)."""
-        _ = self.action
+        _ = self.action_index
         episode = self._episode
         if episode is None:
             return None
         tables = {name: self._tables[name].copy() for name in TABLES if name in self._tables}
         return SessionEpisode(episode.index, episode.start_epoch, np.array(episode.plan.policy), **tables)
 
-    def report(self, holding_time: float, next_state: int | str, reward: float | None = None) -> None:
-        """Say how the pending action went: how long it held, where it led, and (if not as known) the lump sum it paid."""
+    def report(self, holding_time: float, next_state: Any, reward: float | None = None, *, lump: float | None = None) -> None:
+        """Say how the pending action went: how long it held, where it led, and what it paid, if that is not as known.
+
+        `reward` is all that was paid in the epoch; what is known to run up (`knowledge.running`) is taken as its running part.  Or
+        give the `lump` sum alone, where that is what one knows.
+        """
         if self._pair is None:
             raise ReportError("a report came before an action was asked for; read `session.action` first, take it, then report.")
         pair = self._pair
         tau = _real("holding_time", holding_time)
         if not tau > 0:
             raise ReportError(f"holding_time is {tau:g}; it must be positive. Nothing was counted.")
-        paid = float(self.knowledge.reward[pair]) if reward is None else _real("reward", reward)
-        arrived = _index(next_state, self.knowledge.states, ReportError, "next_state")
-        self._count(pair, tau, arrived, paid)
-        self.state, self._pair = arrived, None
+        if reward is not None and lump is not None:
+            raise ReportError(f"reward is {reward!r} and lump is {lump!r}; the lump sum is a part of the reward: give one of them. "
+                              "Nothing was counted.")
+        running = float(self.knowledge.running[pair]) * tau
+        paid = float(self.knowledge.reward[pair])
+        if reward is not None:
+            paid = _real("reward", reward) - running
+        elif lump is not None:
+            paid = _real("lump", lump)
+        arrived = self.knowledge.states.position(next_state, "next_state", ReportError, "Nothing was counted.")
+        self._count(pair, tau, arrived, paid, running)
+        self.state_index, self._pair = arrived, None
         self.epoch += 1
         self.time += tau
 
@@ -122,10 +150,10 @@ class Session:
         if episode is None or episode.epochs_left <= 0:
             episode = self._begin()
         rng = getattr(self.learner, "rng", self._own)
-        pair = episode.pair_in(self.state, rng)
+        pair = episode.pair_in(self.state_index, rng)
         while episode.left[pair] <= 0:
             episode = self._begin()
-            pair = episode.pair_in(self.state, rng)
+            pair = episode.pair_in(self.state_index, rng)
         return pair
 
     def _begin(self) -> Episode:
@@ -134,9 +162,9 @@ class Session:
         self._tables = {name: np.array(value) for name, value in taken.items()}
         return self._episode
 
-    def _count(self, pair: int, holding_time: float, next_state: int, reward: float) -> None:
-        row = (self.state, int(self.knowledge.pair_action[pair]), holding_time, next_state, reward)
-        self.learner.observe(History(*(np.array([value]) for value in row)))
+    def _count(self, pair: int, holding_time: float, next_state: int, lump: float, running: float) -> None:
+        row = (self.state_index, int(self.knowledge.pair_action[pair]), holding_time, next_state, lump, running)
+        self.learner.observe(History.of_parts(*(np.array([value]) for value in row)))
         if self._episode is not None:
             self._episode.spend(pair)
 
@@ -148,7 +176,7 @@ class Session:
             kind = called(self.learner)
             raise ParameterError(f"{kind} has no state(); give it state() and restore(state) to save its session.")
         return {
-            "state": self.state, "epoch": self.epoch, "time": self.time, "pair": -1 if self._pair is None else self._pair,
+            "state": self.state_index, "epoch": self.epoch, "time": self.time, "pair": -1 if self._pair is None else self._pair,
             "learner": self.learner.state(), "episode": self._episode.state() if self._episode else {},
             "own": stream_state(self._own),
             "tables": {name: table.copy() for name, table in self._tables.items()},
@@ -157,7 +185,7 @@ class Session:
     def restore(self, saved: dict[str, Any]) -> None:
         """Become the session that `save()` described."""
         self.learner.restore(saved["learner"])
-        self.state, self.epoch, self.time = int(saved["state"]), int(saved["epoch"]), float(saved["time"])
+        self.state_index, self.epoch, self.time = int(saved["state"]), int(saved["epoch"]), float(saved["time"])
         self._pair = None if int(saved["pair"]) < 0 else int(saved["pair"])
         self._episode = Episode.restored(saved["episode"], self.knowledge) if saved["episode"] else None
         if "own" in saved:
@@ -175,13 +203,3 @@ def _real(name: str, value: Any) -> float:
     if not isfinite(real):
         raise ReportError(f"{name} is {value}; it must be finite. Nothing was counted.")
     return real
-
-
-def _index(value: Any, labels: tuple[str, ...], error: type[Exception], name: str) -> int:
-    if isinstance(value, str) and value in labels:
-        return labels.index(value)
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
-    if whole and 0 <= value < len(labels):
-        return int(value)
-    raise error(f"{name} is {value!r}; it must be an index from 0 to {len(labels) - 1} or a label such as {labels[0]!r}. "
-                "Nothing was counted.")

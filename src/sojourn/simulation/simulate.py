@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,7 +33,7 @@ class Listener(Protocol):
 
 
 def simulate(model: CTMDP, learner_or_policy: Any, *, max_epochs: int | float | None = None, max_time: float | None = None,
-             start: int | str = 0, seed: Any = 0, checkpoints: Any = 200, record: bool = False,
+             start: Any = None, seed: Any = 0, checkpoints: Any = 200, record: bool = False,
              progress: bool | Listener = False, holding_times: Any = None, knowledge: Knowledge | None = None,
              solution: Solution | None = None, parameters: Mapping[str, Any] | None = None) -> Run:
     """Walk `max_epochs` decisions, or until `max_time` (whichever comes first), and return the Run with its regrets.
@@ -40,6 +41,7 @@ def simulate(model: CTMDP, learner_or_policy: Any, *, max_epochs: int | float | 
     - `learner_or_policy`: a learner (`sojourn.learner(...)`, or any object with plan() and observe(history)); the name of one, its
       "module:Class" or its class, made with `parameters` and told `knowledge`; or a policy: an action per state, {state: action},
       or an (S, A) table of probabilities;
+    - `start`: the state to begin in, as you call it (default: the model's first, in which `explore` began);
     - `seed` addresses the world's random numbers; a learner has its own, made here from the same seed if it is made here;
     - `checkpoints`: how many log-spaced moments, or a list: epochs, or times when `max_time` is given (then `regret` is R_T);
     - `record=True` keeps every epoch in `run.trajectory`;
@@ -118,7 +120,8 @@ def _run(walk: Walk, points: list[Point], speed: Speed, seed: Any, interrupted: 
         epochs=epochs.astype(np.int64), times=times, rewards=rewards, regret=regret, completed_regret=completed,
         adjusted_regret=adjusted, pseudo_regret=pseudo, visits=walk.model.table(walk.visits, fill=0),
         episodes=walk.log.episodes(walk.epoch, walk.visits),
-        gain=walk.yardstick.gain, bias=walk.yardstick.bias, start=walk.start, state=walk.position,
+        gain=walk.yardstick.gain, bias=walk.yardstick.bias,
+        start=walk.model.states[walk.start], state=walk.model.states[walk.position],
         seconds=speed.seconds, decisions_per_second=speed.decisions_per_second, model=walk.model,
         learner=walk.learner, seed=seed, interrupted=interrupted,
         trajectory=_trajectory(walk.recorded) if walk.record else None,
@@ -126,7 +129,7 @@ def _run(walk: Walk, points: list[Point], speed: Speed, seed: Any, interrupted: 
 
 
 def _trajectory(chunks: list[History]) -> History:
-    columns = ("state", "action", "holding_time", "next_state", "reward")
+    columns = [column.name for column in fields(History)]
     if not chunks:
         return History(*(np.zeros(0, dtype=np.int64 if c in ("state", "action", "next_state") else float) for c in columns))
     return History(*(np.concatenate([getattr(chunk, c) for chunk in chunks]) for c in columns))

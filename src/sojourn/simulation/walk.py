@@ -42,12 +42,13 @@ MOST_NOTES = 4_000_000  # numbers noted about the plans that one call begins
 class Walk:
     """A learner (or a policy) walking a model; `advance` it, look at it, save it with `state()`, go on.
 
-    `epoch` counts the decisions taken, `position` is the state it stands in, `time` the sum of all holding times, `visits`
+    `start` is a state as the user calls it (default: the model's first).  `epoch` counts the decisions taken, `position` is the
+    position of the state it stands in, `time` the sum of all holding times, `visits`
     (P,) the decisions per pair, `episode` the plan under way, `log` the episodes.  The same seed gives the same walk however it
     is cut into pieces.
     """
 
-    def __init__(self, model: CTMDP, learner: Any, *, start: int | str = 0, seed: Any = 0, holding_times: Any = None,
+    def __init__(self, model: CTMDP, learner: Any, *, start: Any = None, seed: Any = 0, holding_times: Any = None,
                  knowledge: Knowledge | None = None, solution: Solution | None = None, record: bool = False):
         require_model(model)
         self.model = model
@@ -56,7 +57,7 @@ class Walk:
         self.learner: Any = learner if is_learner(learner) else _policy(model, learner, seed)
         self.can = abilities_of(self.learner)
         self.knowledge = fitting_knowledge(model, self.learner, knowledge)
-        self.start = model.state(start)
+        self.start = 0 if start is None else model.state(start)
         self.epoch = 0
         self.base = np.zeros(2)  # time and paid at the last multiple of BLOCK; the ledger's clock counts from there
         self.episode: Episode | None = None
@@ -169,7 +170,7 @@ class Walk:
             self.episode = Episode.compiled(plan, index, self.epoch + int(rows.epoch[begun - 1]) + 1, self.ledger.plan)
         self.epoch += epochs
         if epochs and self._tracing:
-            history = History(*(column[:epochs].copy() for column in self.ledger.trace))
+            history = History.of_parts(*(column[:epochs].copy() for column in self.ledger.trace))
             if self._listening:
                 self.learner.observe(history)
             if self.record:

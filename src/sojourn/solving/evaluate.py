@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import AssumptionError, ModelError
+from sojourn.model.choosing import is_row
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_array
 from sojourn.solving.chain import Chain, chain_of, mixed_chain, require_scale
@@ -39,8 +40,9 @@ class Evaluation:
     law_error: float
 
 
-def evaluate(model: CTMDP, policy: Sequence[int | str] | Mapping[str, str] | np.ndarray) -> Evaluation:
-    """Return the long-run value of `policy`: an action per state (indices, labels or {state: action}), or (S, A) probabilities.
+def evaluate(model: CTMDP, policy: Sequence[Any] | Mapping[Any, Any] | np.ndarray) -> Evaluation:
+    """Return the long-run value of `policy`: an action per state as the user calls it, {state: action}, an array of positions such
+    as `solution.policy`, or (S, A) probabilities.
 
     The gain and the bias solve  h(s) = r(s) + (c(s) - ρ)/λ(s) + Σ_j p(j|s) h(j).  A policy with several recurrent classes
     has no single gain and is refused, with the classes and their gains.
@@ -95,7 +97,7 @@ def met(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, fl
 
 def policy_chain(model: CTMDP, policy: Any) -> tuple[np.ndarray | None, Chain]:
     """Return (pair per state, None if randomized; embedded chain) of a policy given in any of its forms."""
-    rows = isinstance(policy, (list, tuple)) and len(policy) > 0 and isinstance(policy[0], (list, tuple, np.ndarray))
+    rows = isinstance(policy, (list, tuple)) and len(policy) > 0 and is_row(policy[0], model.actions)
     if rows or getattr(policy, "ndim", 0) > 1:
         return None, mixed_chain(model, policy_weights(model, policy))
     pairs = model.policy_pairs(policy)
@@ -108,13 +110,13 @@ def policy_weights(model: CTMDP, table: Any) -> np.ndarray:
     bad = ~((table >= 0) & (table <= 1 + 1e-9)) | (~model.admissible & (table != 0))
     if bad.any():
         s, a = (int(i) for i in np.argwhere(bad)[0])
-        raise ModelError(f"policy[{model.states[s]}, {model.actions[a]}] is {table[s, a]:g}; a probability lies in [0, 1] and is 0 "
-                         "where the action is not admissible. Correct the entry.")
+        raise ModelError(f"policy[{model.states.label(s)}, {model.actions.label(a)}] is {table[s, a]:g}; a probability lies in "
+                         "[0, 1] and is 0 where the action is not admissible. Correct the entry.")
     total = table.sum(axis=1)
     off = np.flatnonzero(np.abs(total - 1) > 1e-9)
     if off.size:
         s = int(off[0])
-        raise ModelError(f"policy[{model.states[s]}] sums to {total[s]:.12g}; the probabilities of a state must sum to 1.")
+        raise ModelError(f"policy[{model.states.label(s)}] sums to {total[s]:.12g}; the probabilities of a state must sum to 1.")
     return (table / total[:, None])[model.pair_state, model.pair_action]
 
 
@@ -122,7 +124,7 @@ def _several_classes(model: CTMDP, chain: Chain, classes: list[np.ndarray]) -> s
     parts = []
     for states in classes[:3]:
         gain = value_of(chain.restricted(states), np.arange(len(states))).gain
-        names = ", ".join(model.states[s] for s in states[:5]) + (", ..." if len(states) > 5 else "")
+        names = ", ".join(model.states.label(s) for s in states[:5]) + (", ..." if len(states) > 5 else "")
         parts.append(f"{{{names}}} with gain {gain:.9g}")
     more = f" and {len(classes) - 3} more" if len(classes) > 3 else ""
     return (f"this policy has {len(classes)} recurrent classes, {'; '.join(parts)}{more}: its gain depends on where it starts. "

@@ -36,22 +36,25 @@ class Solution:
     note: str = ""
 
     @property
-    def policy_labels(self) -> dict[str, str]:
-        """The policy as {state label: action label}."""
+    def policy_labels(self) -> dict[Any, Any]:
+        """The policy as {state: action}, both as the user calls them."""
         return {s: self.model.actions[a] for s, a in zip(self.model.states, self.policy)}
+
+    def rows(self, most: int) -> list[tuple[str, str, float]]:
+        """Return (state, action, bias) of the first `most` states, as texts to show."""
+        states, actions = self.model.states, self.model.actions
+        return [(states.label(s), actions.label(self.policy[s]), float(self.bias[s])) for s in range(min(most, len(states)))]
 
     def __repr__(self) -> str:
         lo, hi = self.gain_bounds
-        rows = [f"{s} -> {a}" for s, a in list(self.policy_labels.items())[:SHOWN]]
+        rows = [f"{s} -> {a}" for s, a, _ in self.rows(SHOWN)]
         more = ", ..." if self.model.n_states > SHOWN else ""
         return (f"<Solution: gain {self.gain:.12g} per unit time, proved in [{lo:.15g}, {hi:.15g}], by {self.method} in "
                 f"{self.iterations} iterations; policy {', '.join(rows)}{more}>")
 
     def _repr_html_(self) -> str:
         lo, hi = self.gain_bounds
-        labels = list(self.policy_labels.items())[:SHOWN]
-        body = "".join(f"<tr><td>{escape(s)}</td><td>{escape(a)}</td><td>{h:.6g}</td></tr>"
-                       for (s, a), h in zip(labels, self.bias))
+        body = "".join(f"<tr><td>{escape(s)}</td><td>{escape(a)}</td><td>{h:.6g}</td></tr>" for s, a, h in self.rows(SHOWN))
         more = f"<p>and {self.model.n_states - SHOWN} more states</p>" if self.model.n_states > SHOWN else ""
         return (f"<div><b>gain {self.gain:.12g}</b> per unit time, proved in [{lo:.15g}, {hi:.15g}] ({escape(self.method)}, "
                 f"{self.iterations} iterations)<table><tr><th>state</th><th>action</th><th>bias</th></tr>{body}"

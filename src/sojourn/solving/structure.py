@@ -134,7 +134,7 @@ def _depends_on_state(model: CTMDP, parts: list[_Part]) -> str:
 
 
 def _names(model: CTMDP, states: np.ndarray) -> str:
-    return "{" + ", ".join(model.states[s] for s in states[:4]) + (", ...}" if len(states) > 4 else "}")
+    return "{" + ", ".join(model.states.label(s) for s in states[:4]) + (", ...}" if len(states) > 4 else "}")
 
 
 def restricted(model: CTMDP, states: np.ndarray, pairs: np.ndarray) -> CTMDP:
@@ -150,7 +150,7 @@ def restricted(model: CTMDP, states: np.ndarray, pairs: np.ndarray) -> CTMDP:
         row_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), next_state=number[model.next_state[jumps]],
         probability=model.probability[jumps], rate=model.rate[pairs], reward=model.reward[pairs],
         running=model.running[pairs], transition_reward=None if paid is None else paid[jumps],
-        states=tuple(model.states[s] for s in states),
+        states=model.states.some(states),
     )
 
 

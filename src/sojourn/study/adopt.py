@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from sojourn.errors import StoreError
 from sojourn.study.code import fingerprint, versions
 from sojourn.study.compare import difference
+from sojourn.study.earlier import as_begun
 from sojourn.study.entries import LearnerEntry, ModelEntry
 from sojourn.study.spec import Spec
 from sojourn.study.store import Store, result_key
@@ -35,12 +37,23 @@ class Cell:
         return f"{self.learner.label} on {self.model.label}"
 
 
-def adopt(store: Store, spec: Spec) -> tuple[list[Cell], int]:
-    """Write the study into the store, or check that it belongs there; return its cells and the number of this program."""
+def adopt(
+    store: Store, spec: Spec, say: Callable[[str], None] | None = None, begun: Callable[[LearnerEntry], bool] | None = None
+) -> tuple[list[Cell], int]:
+    """Write the study into the store, or check that it belongs there; return its cells and the number of this program.
+
+    `say` is told what is worth a sentence; `begun` says of a learner told the horizon whether the results to come are of it
+    (see `study/earlier.py`; those in the store are looked at in any case).
+    """
     old = store.horizon
     if old:
         store.verify()
         _same_horizon(store, old, spec.horizon)
+    before = {e.label: e.key for e in store.learners() if "uses" not in e.source}  # written before delta had one default
+    spec, said = as_begun(spec, lambda entry: before.get(entry.label) == entry.key or (begun is not None and begun(entry)))
+    if say is not None:
+        for sentence in said.values():
+            say(sentence)
     _no_other(store, "model", {m.label: m.key for m in store.models()}, {m.label: m.key for m in spec.models})
     _no_other(store, "learner", {e.label: e.key for e in store.learners()}, {e.label: e.key for e in spec.learners})
     zoo = {m.label: str(m.source.get("zoo", "")) for m in spec.models}
@@ -52,7 +65,12 @@ def adopt(store: Store, spec: Spec) -> tuple[list[Cell], int]:
         _probe(store, _cells(spec, models, learners))  # before anything is written: what is refused leaves no trace
     store.set_study(spec.name, spec.horizon, max(spec.replications, store.replications))
     models |= {m.label: store.add_model(m.label, m.key, m.source, m.packed) for m in spec.models if m.label not in models}
-    learners |= {e.label: store.add_learner(e.label, e.key, _said(e)) for e in spec.learners if e.label not in learners}
+    worlds = [m.model for m in spec.models]
+    learners |= {
+        e.label: store.add_learner(e.label, e.key, _said(e) | ({} if e.label in said else {"uses": e.uses(worlds)}))
+        for e in spec.learners
+        if e.label not in learners
+    }
     store.add_spec(spec.text)
     return _cells(spec, models, learners), store.add_code(fingerprint(), versions())
 

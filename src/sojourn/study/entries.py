@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +14,8 @@ from typing import Any
 from sojourn.errors import SojournError, unknown_name
 from sojourn.learn.catalogue import LEARNERS, Entry, entry_from, learner_class, learner_for
 from sojourn.model.ctmdp import CTMDP
-from sojourn.model.pack import canonical, digest, pack, unpack
+from sojourn.model.names import Names, decoded, encoded
+from sojourn.model.pack import canonical, digest, pack, storable, unpack
 
 ARRAYS = ("pair_start", "pair_action", "row_start", "next_state", "probability", "rate", "reward", "running", "transition_reward")
 
@@ -33,7 +36,8 @@ class ModelEntry:
 
     @cached_property
     def key(self) -> str:
-        return digest(self.packed, self.holding_times or "")
+        """What decides its results: the numbers, and what its states and actions read as."""
+        return digest(packed_model(self.model, labels_only=True), self.holding_times or "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +96,13 @@ class LearnerEntry:
         which = self.home or self.name
         return learner_for(model, which, knowledge=knowledge, seed=seed, parameters=self.parameters, folder=self.folder)
 
+    def uses(self, models: Sequence[CTMDP]) -> dict[str, Any]:
+        """Return the values of its parameters, defaults included; those that differ from model to model are left out."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said when the study was read
+            first, *others = [getattr(self.make(model, 0), "settings", {}) for model in models]
+        return {k: v for k, v in first.items() if storable(v) and all(other.get(k) == v for other in others)}
+
     def problems(self) -> list[str]:
         """Return what is wrong with the parameters' names, each with the nearest right name."""
         try:
@@ -116,11 +127,15 @@ def source_digest(kind: type) -> str:
         return ""
 
 
-def packed_model(model: CTMDP) -> bytes:
-    """Return the model's content as bytes."""
+def packed_model(model: CTMDP, labels_only: bool = False) -> bytes:
+    """Return the model's content as bytes; with `labels_only`, states and actions as the texts they read as."""
     tree: dict[str, Any] = {name: getattr(model, name) for name in ARRAYS}
     bounds = list(model.rate_bounds) if model.rate_bounds else None
-    tree |= {"states": list(model.states), "actions": list(model.actions), "rate_bounds": bounds, "holding": model.holding}
+    tree |= {"states": list(model.states.labels), "actions": list(model.actions.labels), "rate_bounds": bounds,
+             "holding": model.holding}
+    if not labels_only:
+        tree |= {key: encoded(names) for key, names in (("state_names", model.states), ("action_names", model.actions))
+                 if names.labelled is not None or not names.all_text}
     return pack(tree)
 
 
@@ -133,7 +148,12 @@ def unpacked_model(data: bytes, name: str = "") -> CTMDP:
     True
     """
     tree: dict[str, Any] = unpack(data)
-    for key in ("states", "actions"):
-        tree[key] = tuple(tree[key])
+    for kind in ("state", "action"):
+        labels, names = tree.pop(f"{kind}s"), tree.pop(f"{kind}_names", None)
+        tree[f"{kind}s"] = Names(kind, labels) if names is None else _named(kind, list(map(decoded, names)), labels)
     tree["rate_bounds"] = None if tree["rate_bounds"] is None else tuple(tree["rate_bounds"])
     return CTMDP(name=name, **tree)
+
+
+def _named(kind: str, names: list[Any], labels: list[str]) -> Names:
+    return Names(kind, names) if list(map(str, names)) == labels else Names(kind, names, labels)

@@ -14,11 +14,13 @@ from typing import Any
 
 from sojourn.control.database import checksum
 from sojourn.errors import StoreError
+from sojourn.learn.saving import settings_in_words
 from sojourn.study.adopt import adopt
 from sojourn.study.compare import difference
+from sojourn.study.entries import LearnerEntry
 from sojourn.study.failures import failure_rows, record_failure
 from sojourn.study.spec import Spec
-from sojourn.study.store import Result, Store, result_key
+from sojourn.study.store import Result, Store, StoredLearner, StoredModel, result_key
 
 BLOCK = 200
 GIVE_UP = 20_000  # rows in a row that cannot be read, where the number of rows is unknown
@@ -112,13 +114,15 @@ def _entries(source: Store, target: Store) -> tuple[dict[int, int], dict[int, in
     return models, learners
 
 
-def _number(kind: str, entry: Any, there: Sequence[Any], source: Store, target: Store) -> int | None:
+def _number(
+    kind: str, entry: StoredModel | StoredLearner, there: Sequence[StoredModel | StoredLearner], source: Store, target: Store
+) -> int | None:
     """Return the number of `entry` in the target, None if it is new there; its label must mean the same."""
     for other in there:
         if other.label == entry.label and other.key != entry.key:
             raise StoreError(
-                f"the {kind} {entry.label!r} of {source.path} (content {entry.key[:12]}) is not that of {target.path} "
-                f"({other.key[:12]}); only stores of one study can be merged."
+                f"the {kind} {entry.label!r} of {source.path} (content {entry.key[:12]}{_with(entry)}) is not that of "
+                f"{target.path} ({other.key[:12]}{_with(other)}); only stores of one study can be merged."
             )
         if other.key == entry.key and other.label != entry.label:
             raise StoreError(
@@ -126,6 +130,11 @@ def _number(kind: str, entry: Any, there: Sequence[Any], source: Store, target: 
                 "give it one label in both study files."
             )
     return next((int(other.id) for other in there if other.label == entry.label), None)
+
+
+def _with(entry: StoredModel | StoredLearner) -> str:
+    """Return the parameters of a learner, to tell two of one label apart."""
+    return f", {settings_in_words(entry.settings)}" if isinstance(entry, StoredLearner) else ""
 
 
 def _must_equal(new: Result, old: Result, source: Path, target: Path) -> None:
@@ -163,8 +172,9 @@ def salvage(out: str | PathLike[str], damaged: str | PathLike[str], spec: Spec) 
     damaged store's own tables of models and learners nor its indexes are trusted.
     """
     done = Merged()
+    there = {row[1] for row in intact_rows(Path(damaged), Merged())}
     with _target(out) as target:
-        cells, code = adopt(target, spec)
+        cells, code = adopt(target, spec, begun=lambda entry: _has_any(there, spec, entry))
         expected = {
             result_key(c.model.key, c.learner.key, r, c.horizon): (c.model_id, c.learner_id, r)
             for c in cells
@@ -181,6 +191,12 @@ def salvage(out: str | PathLike[str], damaged: str | PathLike[str], spec: Spec) 
                 block = []
         done.copied += target.add_results(block, code)
     return done
+
+
+def _has_any(keys: set[str], spec: Spec, learner: LearnerEntry) -> bool:
+    """Return whether some replication of `learner` is among the content keys."""
+    numbers = range(spec.replications)
+    return any(result_key(model.key, learner.key, r, spec.horizon) in keys for model in spec.models for r in numbers)
 
 
 def intact_rows(path: Path, done: Merged) -> Iterator[tuple[Any, ...]]:

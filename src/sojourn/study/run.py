@@ -81,10 +81,10 @@ def run_study(
     One that raises does not stop the others: it is in the store's record of failures and in `failures` of what is returned.
     """
     began = time.perf_counter()
-    cells, code = adopt(store, spec)
+    watcher = watcher or Silent()
+    cells, code = adopt(store, spec, watcher.say)
     wanted = replications if replications is not None else range(spec.replications)
     pending = Pending(cells, wanted, store, code)
-    watcher = watcher or Silent()
     watcher.begin(cells, {i: len(wanted) - n for i, n in enumerate(pending.missing)}, len(wanted), spec.epochs)
     tally = Tally()
     in_script = any(cell.learner.home.startswith("__main__:") for cell in cells)

@@ -17,7 +17,8 @@ from sojourn.errors import FileError, ParameterError, SojournError, unknown_name
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.files import file_path, load
-from sojourn.model.pack import canonical
+from sojourn.model.names import decoded
+from sojourn.model.pack import storable
 from sojourn.simulation.holding import holding_laws
 from sojourn.study.entries import LearnerEntry, ModelEntry
 from sojourn.study.said import as_table
@@ -39,7 +40,7 @@ class Spec:
     seed: int
     checkpoints: int | tuple[float, ...]
     common_random_numbers: bool
-    start: int | str
+    start: Any  # a state as the user calls it; None is the first one of each model
     models: tuple[ModelEntry, ...]
     learners: tuple[LearnerEntry, ...]
     text: str = ""
@@ -54,8 +55,18 @@ class Spec:
             "seed": self.seed,
             "checkpoints": points,
             "common_random_numbers": self.common_random_numbers,
-            "start": self.start,
+            "start": self._start,
         }
+
+
+    @property
+    def _start(self) -> Any:
+        """The first state as a store has it: 0 is the first one of each model; a state 0 that stands elsewhere is {"state": 0}."""
+        if self.start is None:
+            return 0
+        if type(self.start) is int and self.start == 0 and any(m.model.state(0) != 0 for m in self.models):
+            return {"state": 0}
+        return _toml_name(self.start)
 
 
 def read_study(path: str | PathLike[str]) -> Spec:
@@ -96,10 +107,10 @@ def checked_study(raw: Mapping[str, Any], folder: Path | None = None, text: str 
     )
     learners = _unique(
         "learners",
-        [_learner(entry, i + 1, given["epochs"], folder, problems) for i, entry in enumerate(_tables(raw, "learners", problems))],
+        [_learner(entry, i + 1, folder, problems) for i, entry in enumerate(_tables(raw, "learners", problems))],
         problems,
     )
-    problems += _trial(models, learners, given["start"] if isinstance(given["start"], (int, str)) else 0)
+    problems += _trial(models, learners, given["start"])
     if problems:
         count = f"{len(problems)} problems" if len(problems) > 1 else "a problem"
         raise ParameterError(f"{where} has {count}:\n  " + "\n  ".join(problems))
@@ -127,7 +138,7 @@ def _head(table: Any, problems: list[str]) -> dict[str, Any]:
     for key in table:
         if key not in STUDY_KEYS:
             problems.append("[study] has no key " + _guess(key, STUDY_KEYS))
-    out: dict[str, Any] = {"start": table.get("start", 0), "name": table.get("name", "")}
+    out: dict[str, Any] = {"start": decoded(table.get("start")), "name": table.get("name", "")}
     if not _is_text(out["name"]):
         problems.append(f"[study] name is {out['name']!r}; it must be a text that is not empty.")
     out["epochs"] = _whole(table, "epochs", None, 1, MAX_EPOCHS, problems)
@@ -141,8 +152,9 @@ def _head(table: Any, problems: list[str]) -> dict[str, Any]:
     out["common_random_numbers"] = table.get("common_random_numbers", False)
     if not isinstance(out["common_random_numbers"], bool):
         problems.append(f"[study] common_random_numbers is {out['common_random_numbers']!r}; it must be true or false.")
-    if isinstance(out["start"], bool) or not isinstance(out["start"], (int, str)):
-        problems.append(f"[study] start is {out['start']!r}; it must be the index or the label of a state.")
+    if isinstance(out["start"], bool) or not isinstance(out["start"], (int, str, tuple, type(None))):
+        problems.append(f"[study] start is {out['start']!r}; it must be a state: a text, a whole number, or a list for a tuple.")
+        out["start"] = None
     out["checkpoints"] = _checkpoints(table.get("checkpoints", DEFAULT_CHECKPOINTS), out["epochs"], out["time"], problems)
     return out
 
@@ -250,7 +262,7 @@ def _built(way: str, value: Any, parameters: dict[str, Any], folder: Path | None
     return make(value, **parameters) if way == "zoo" else load((folder or Path()) / value)
 
 
-def _learner(entry: Any, number: int, epochs: int | None, folder: Path | None, problems: list[str]) -> LearnerEntry | None:
+def _learner(entry: Any, number: int, folder: Path | None, problems: list[str]) -> LearnerEntry | None:
     where = f"[[learners]] {number}"
     try:
         entry = as_table(entry)
@@ -278,10 +290,8 @@ def _learner(entry: Any, number: int, epochs: int | None, folder: Path | None, p
     wrong = [
         f"{key} is {_short(value)}; a parameter must be a finite number, a text, true, false, or a list or table of these."
         for key, value in parameters.items()
-        if not _plain(value)
+        if not storable(value)
     ] or found.problems()
-    if not wrong and epochs and {"delta", "horizon"} <= found.settings and not {"delta", "horizon"} & set(parameters):
-        found = replace(found, parameters=parameters | {"horizon": epochs})  # delta = 1/N, thm:UCRL
     problems += [f"{where}: {problem}" for problem in wrong]
     return None if wrong else found
 
@@ -289,15 +299,6 @@ def _learner(entry: Any, number: int, epochs: int | None, folder: Path | None, p
 def _is_text(value: Any) -> bool:
     """Return whether a name can be written: a text that is not empty and holds no half of a character pair."""
     return isinstance(value, str) and bool(value.strip()) and not any("\ud800" <= char <= "\udfff" for char in value)
-
-
-def _plain(value: Any) -> bool:
-    """Return whether a parameter can be part of a content key: dates, NaN and objects cannot."""
-    try:
-        canonical(value)
-        return True
-    except (TypeError, ValueError, RecursionError):
-        return False
 
 
 def _default_label(name: str, parameters: dict[str, Any]) -> str:
@@ -317,14 +318,15 @@ def _unique(kind: str, found: list[Any], problems: list[str]) -> tuple[Any, ...]
     return tuple(entries)
 
 
-def _trial(models: Sequence[ModelEntry], learners: Sequence[LearnerEntry], start: int | str) -> list[str]:
+def _trial(models: Sequence[ModelEntry], learners: Sequence[LearnerEntry], start: Any) -> list[str]:
     """Make every learner once on every model, so that a bad value is reported before anything runs."""
     found: list[str] = []
     if not models:  # none could be built; the learners' values are tried all the same, on some model
-        models, start = [ModelEntry("two-state", {}, _built("zoo", "two-state", {}, None))], 0
+        models, start = [ModelEntry("two-state", {}, _built("zoo", "two-state", {}, None))], None
     for model in models:
         try:
-            model.model.state(start)
+            if start is not None:
+                model.model.state(start)
         except SojournError as error:
             found.append(f"[study] start on {model.label!r}: {error}")
         for learner in learners:
@@ -336,11 +338,16 @@ def _trial(models: Sequence[ModelEntry], learners: Sequence[LearnerEntry], start
 
 
 def _with_text(spec: Spec) -> Spec:
-    head = {"name": spec.name} | {k: v for k, v in spec.horizon.items() if v is not None} | {"replications": spec.replications}
+    shared = {k: v for k, v in {**spec.horizon, "start": _toml_name(spec.start)}.items() if v is not None}
+    head = {"name": spec.name} | shared | {"replications": spec.replications}
     models = [
         m.source if "zoo" in m.source or "file" in m.source else {"file": f"{m.label}.json", "label": m.label} for m in spec.models
     ]
     return replace(spec, text=to_toml({"study": head, "models": models, "learners": [e.source for e in spec.learners]}))
+
+
+def _toml_name(start: Any) -> Any:
+    return list(start) if isinstance(start, tuple) else start
 
 
 def _short(value: Any) -> str:

@@ -46,6 +46,12 @@ class StoredLearner:
     key: str
     source: dict[str, Any]
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters it uses, defaults included; from a store that does not say, those that the study file gave."""
+        given = {k: v for k, v in self.source["said"].items() if k not in ("name", "label", "class")}
+        return {**self.source.get("uses", {}), **given}
+
 
 @dataclass(frozen=True)
 class Result:

@@ -50,7 +50,7 @@ class Study:
         seed: int = 0,
         checkpoints: int | Sequence[float] = 200,
         common_random_numbers: bool = False,
-        start: int | str = 0,
+        start: Any = None,
         store: str | PathLike[str] | None = None,
     ):
         head = {

@@ -92,6 +92,7 @@ class Summary:
     curves: list[Curves] = field(repr=False)
     missing: int = 0
     failures: list[Failure] = field(default_factory=list)
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)  # {learner: the parameters it used}
 
     def row(self, model: str, learner: str) -> Row:
         """Return the final figures of one learner on one model."""
@@ -178,6 +179,7 @@ def summarize(store: Store, regret: str = "pseudo", band: str = "t") -> Summary:
         curves,
         missing(store),
         failures_in(store),
+        {entry.label: entry.settings for entry in store.learners()},
     )
 
 
@@ -227,8 +229,8 @@ def _debts(c: Curves, model: Any, bounds: Bounds) -> list[Debt]:
         Debt(
             c.model,
             c.learner,
-            model.states[model.pair_state[k]],
-            model.actions[model.pair_action[k]],
+            model.states.label(model.pair_state[k]),
+            model.actions.label(model.pair_action[k]),
             float(bounds.gaps[k]),
             float(bounds.divergence[k]),
             float(needed / bounds.divergence[k]),

@@ -12,6 +12,7 @@ import numpy as np
 
 from sojourn.errors import AssumptionError, ToleranceError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.names import decoded
 from sojourn.model.pack import pack, unpack
 from sojourn.simulation.checkpoints import Checkpoints
 from sojourn.simulation.regret import Point
@@ -80,6 +81,14 @@ def _word(key: str) -> int:
     return int(key[:16], 16)
 
 
+def first_state(horizon: dict[str, Any]) -> Any:
+    """Return the state to begin in, None for the model's first; see `Spec.horizon`."""
+    start = horizon["start"]
+    if isinstance(start, dict):
+        return start["state"]
+    return None if type(start) is int and start == 0 else decoded(start)
+
+
 class Replication:
     """One run of a learner on a model, from its seed to its horizon, which can be put aside and taken up again."""
 
@@ -97,7 +106,12 @@ class Replication:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said once, when the study was read
             self.walk = Walk(
-                model, learner.make(model, own), start=horizon["start"], seed=world, holding_times=holding_times, solution=solution
+                model,
+                learner.make(model, own),
+                start=first_state(horizon),
+                seed=world,
+                holding_times=holding_times,
+                solution=solution,
             )
         self.timed = horizon["epochs"] is None
         self.end = horizon["time"] if self.timed else horizon["epochs"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sojourn.learn.saving import settings_in_words
 from sojourn.study.failures import failure_lines
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def summary_text(summary: Summary) -> str:
         parts.append(f"{summary.missing} replications are still missing")
     parts += failure_lines(summary.failures)
     parts += ["", columns(FINAL_HEAD, final_rows(summary))]
+    parts += [f"{label}: {settings_in_words(used)}" for label, used in summary.settings.items() if used]
     if summary.comparisons:
         parts += [
             "",

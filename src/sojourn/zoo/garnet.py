@@ -6,6 +6,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.names import names_of
 from sojourn.zoo.family import Family, amount, count, limit_states, rate
 
 
@@ -60,7 +61,7 @@ def from_rows(states: int, actions: int, following: np.ndarray, shares: np.ndarr
         next_state=np.take_along_axis(following, order, axis=1).ravel(),
         probability=np.take_along_axis(shares, order, axis=1).ravel(),
         rate=rates, reward=rewards, running=np.zeros(states * actions),
-        states=tuple(map(str, range(states))), actions=tuple(f"a{a}" for a in range(actions)), rate_bounds=bounds,
+        states=names_of("state", None, states), actions=names_of("action", [f"a{a}" for a in range(actions)]), rate_bounds=bounds,
     )
 
 
