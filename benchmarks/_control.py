@@ -22,7 +22,8 @@ def machine() -> CTMDP:
             return {"run": Choice(rates={("up", 1): 0.6, ("down", 0): 0.1}, running=1.0)}
         if state == ("up", 1):
             return {"run": Choice(rates={("down", 0): 0.9}, running=0.8), "service": Choice(rates={("up", 0): 2.0}, reward=-0.5)}
-        return {"repair": Choice(rates={("up", 0): 0.5}, reward=-2.0), "rush": Choice(rates={("up", 0): 1.5, ("up", 1): 0.5}, reward=-4.0)}
+        return {"repair": Choice(rates={("up", 0): 0.5}, reward=-2.0),
+                "rush": Choice(rates={("up", 0): 1.5, ("up", 1): 0.5}, reward=-4.0)}
 
     return CTMDP.explore(("up", 0), choices, rate_bounds=(0.3, 3.0))
 
@@ -41,11 +42,11 @@ def event(seq: int, state: Any, action: Any) -> tuple[float, Any]:
     bits = hashlib.blake2b(str(seq).encode(), digest_size=16).digest()
     u, v = ((int.from_bytes(bits[i:i + 8], "big") + 1) / (2**64 + 1) for i in (0, 8))
     rate, row = _ROWS[state, action]
-    for p, after in row:
-        v -= p
-        if v <= 0:
-            break
-    return -math.log(u) / rate, after
+    where, total = 0, row[0][0]
+    while v > total and where < len(row) - 1:
+        where += 1
+        total += row[where][0]
+    return -math.log(u) / rate, row[where][1]
 
 
 def create(path: Path, learner: str = "ct-ucrl") -> None:

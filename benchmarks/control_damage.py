@@ -4,12 +4,13 @@
     python benchmarks/control_damage.py again [--count 1000000]
     python benchmarks/control_damage.py race [--count 1000] [--mutant no-lock]
 
-- flips: one bit of the file (closed, or as a crash leaves it, with its log) is flipped; then everything is read and verified.  Either
-  that is noticed, or nothing at all has changed; a flip that changes what is read and is not noticed is *silent*, and there must be none.
+- flips: one bit of the file (closed, or as a crash leaves it, with its log) is flipped; then everything is read and verified.
+  Either that is noticed, or nothing at all has changed; a flip that changes what is read and is not noticed is *silent*, and
+  there must be none.
 - again: reports that came before, late, altered, or too early leave every count as it was.
-- race: two processes open the same controller again and again; never are two of them owners at once, and nothing acknowledged is lost.
-  With `--mutant no-lock` the kernel's lock is left out: two owners must then be seen, and the token in the file must still keep every
-  acknowledged report.
+- race: two processes open the same controller again and again; never are two of them owners at once, and nothing acknowledged is
+  lost. With `--mutant no-lock` the kernel's lock is left out: two owners must then be seen, and the token in the file must still
+  keep every acknowledged report.
 """
 
 import argparse

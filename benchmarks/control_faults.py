@@ -4,9 +4,10 @@
 
 A process goes on with a controller: it opens it, reports twelve times (a report that raises is said again, as a plant would), with
 snapshots in between, and closes it; `--work migration` brings an older file up to date first.  It runs under `strace`, which lets
-the n-th call of one kind on the controller's files fail (EIO, ENOSPC, once or from then on) or kills the process there, for every kind
-of call that writes and every n.  Short writes come from a limit on the size of files.  Afterwards the file is judged without faults: every
-acknowledged report is there, once, and the fold equals the journal.  A campaign that was stopped goes on where it stopped.
+the n-th call of one kind on the controller's files fail (EIO, ENOSPC, once or from then on) or kills the process there, for every
+kind of call that writes and every n.  Short writes come from a limit on the size of files.  Afterwards the file is judged without
+faults: every acknowledged report is there, once, and the fold equals the journal.  A campaign that was stopped goes on where it
+stopped.
 """
 
 import argparse
@@ -65,8 +66,8 @@ def run(folder: Path, kind: str, inject: list[str], limit: int = 0) -> tuple[dic
     shutil.copy(folder / "base", path)
     names = [str(path), *(f"{path}{suffix}" for suffix in ("-wal", "-journal", ".format-1")), str(folder)]
     which = [part for name in names for part in ("-P", name)] if kind != "migration" else []
-    command = ["strace", "-f", "-qq", "-o", str(folder / "calls"), *which, *inject, sys.executable, __file__, "--child", str(path), "--work", kind,
-               "--limit", str(limit)]
+    command = ["strace", "-f", "-qq", "-o", str(folder / "calls"), *which, *inject, sys.executable, __file__,
+               "--child", str(path), "--work", kind, "--limit", str(limit)]
     ran = subprocess.run(command, capture_output=True, text=True)
     return parsed(ran.stdout), (folder / "calls").read_text(errors="replace")
 

@@ -6,8 +6,9 @@ Each round a process (forked from this warmed one; `--fresh` of them started ane
 plant whose events are functions of their number, and says `seq answer` through a pipe after each acknowledgement; it is killed
 after a random time.  Then every acknowledged report must be in the file, with its answer.  After every `--rounds` kills the whole
 file is judged: chain, fold equal to journal, every row what the plant reported; and an uninterrupted controller fed the same
-reports must be in the same state to the last byte.  The script can be stopped and started again: what it has counted is in the folder.
-A process kill does not need a real disk: what the kernel has been given survives it.  For losses of power see control_power.py.
+reports must be in the same state to the last byte.  The script can be stopped and started again: what it has counted is in the
+folder. A process kill does not need a real disk: what the kernel has been given survives it.  For losses of power see
+control_power.py.
 
 `--mutant early` acknowledges before it commits, and must be caught.
 """
@@ -105,7 +106,9 @@ def campaign(folder: Path, kills: int, fresh: int, rounds: int, mutant: str = ""
     """Go on until `kills` kills are counted in the folder; return the counts."""
     folder.mkdir(parents=True, exist_ok=True)
     book, path, heard = folder / "counts.json", folder / "plant.control", folder / "acknowledged.json"
-    counts = json.loads(book.read_text()) if book.exists() else {"kills": 0, "fresh": 0, "acknowledged": 0, "judged": 0, "wrong": []}
+    counts = {"kills": 0, "fresh": 0, "acknowledged": 0, "judged": 0, "wrong": []}
+    if book.exists():
+        counts = json.loads(book.read_text())
     acknowledged = {int(k): v for k, v in json.loads(heard.read_text()).items()} if heard.exists() else {}
     chance = random.Random(counts["kills"])
     if mutant:
@@ -144,7 +147,8 @@ def compared(folder: Path, path: Path) -> list[str]:
     twin.unlink(missing_ok=True)
     create(twin)
     with Controller.open(path) as killed, Controller.open(twin) as whole:
-        whole.report_many([{"seq": o.seq, "holding_time": o.holding_time, "next_state": o.next_state} for o in killed.observations()])
+        whole.report_many({"seq": o.seq, "holding_time": o.holding_time, "next_state": o.next_state}
+                          for o in killed.observations())
         same = killed._fold.to_bytes() == whole._fold.to_bytes()
     twin.unlink()
     return [] if same else ["the state differs from that of a controller that was never interrupted"]

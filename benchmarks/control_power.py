@@ -3,12 +3,12 @@
     python benchmarks/control_power.py [--images 2000] [--reports 400] [--folder .cache/control-power] [--mutant no-fsync|normal]
 
 A process creates a controller and reports, under `strace`, which records every write with its bytes, and every sync.  Replaying the
-record up to any call gives what the disk must hold (all that was synced) and what it may hold: each sector of 512 bytes written since
-the last sync is there or not, independently; each name made or removed since the folder's last sync likewise.  Such images are drawn
-at random instants, opened, and judged: every report that was acknowledged before that instant must be in the file.
+record up to any call gives what the disk must hold (all that was synced) and what it may hold: each sector of 512 bytes written
+since the last sync is there or not, independently; each name made or removed since the folder's last sync likewise.  Such images
+are drawn at random instants, opened, and judged: every report that was acknowledged before that instant must be in the file.
 
-The mutants must be caught: `no-fsync` (SQLite's synchronous = OFF) and `normal` (synchronous = NORMAL, which syncs the log only when it
-is copied into the file).
+The mutants must be caught: `no-fsync` (SQLite's synchronous = OFF) and `normal` (synchronous = NORMAL, which syncs the log only
+when it is copied into the file).
 """
 
 import argparse
@@ -57,8 +57,9 @@ def work(path: Path, reports: int, mutant: str) -> None:
 def recorded(folder: Path, reports: int, mutant: str) -> list[tuple[str, list, int]]:
     """Run `work` under strace; return its calls as (name, arguments, result)."""
     log = folder / "calls"
-    command = ["strace", "-f", "-qq", "-xx", "-s", "1000000", "-e", f"trace={CALLS}", "-e", "signal=none", "-o", str(log), sys.executable,
-               __file__, "--child", str(folder / "live" / "plant.control"), "--reports", str(reports), "--mutant", mutant]
+    command = ["strace", "-f", "-qq", "-xx", "-s", "1000000", "-e", f"trace={CALLS}", "-e", "signal=none",
+               "-o", str(log), sys.executable, __file__, "--child", str(folder / "live" / "plant.control"),
+               "--reports", str(reports), "--mutant", mutant]
     (folder / "live").mkdir(parents=True)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     calls = []

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+
 import sojourn
 from sojourn import Choice
 from sojourn.control.controller import Controller
@@ -15,7 +16,8 @@ def machine() -> sojourn.CTMDP:
             return {"run": Choice(rates={("up", 1): 0.6, ("down", 0): 0.1}, running=1.0)}
         if state == ("up", 1):
             return {"run": Choice(rates={("down", 0): 0.9}, running=0.8), "service": Choice(rates={("up", 0): 2.0}, reward=-0.5)}
-        return {"repair": Choice(rates={("up", 0): 0.5}, reward=-2.0), "rush": Choice(rates={("up", 0): 1.5, ("up", 1): 0.5}, reward=-4.0)}
+        return {"repair": Choice(rates={("up", 0): 0.5}, reward=-2.0),
+                "rush": Choice(rates={("up", 0): 1.5, ("up", 1): 0.5}, reward=-4.0)}
 
     return sojourn.CTMDP.explore(("up", 0), choices, rate_bounds=(0.3, 3.0))
 

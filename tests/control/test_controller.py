@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from control_plant import MODEL, Plant, drive
 
 import sojourn
+from control_plant import MODEL, Plant, drive
 from sojourn.control.controller import Controller
 from sojourn.errors import ControlError, ParameterError, ReportError
 from sojourn.simulation.session import Session
-
 
 KNOWN = MODEL.knowledge()
 UCRL = {"learner": "ct-ucrl", "parameters": {"delta": 0.01}}
@@ -93,7 +92,8 @@ def test_a_gap_is_refused_with_the_number_that_was_expected(controller):
         controller.report(2, 0.5, ("up", 1))
 
 
-@pytest.mark.parametrize("wrong", [{"holding_time": 0}, {"holding_time": -1.0}, {"holding_time": float("nan")}, {"holding_time": True},
+@pytest.mark.parametrize("wrong", [{"holding_time": 0}, {"holding_time": -1.0}, {"holding_time": float("nan")},
+                                   {"holding_time": True},
                                    {"next_state": ("up", 7)}, {"next_state": None}, {"seq": 0}, {"seq": True}, {"seq": 1.0},
                                    {"reward": float("inf")}, {"action": "fly"}, {"event": object()}])
 def test_a_report_that_cannot_be_is_refused_and_nothing_is_written(controller, wrong):
@@ -209,7 +209,7 @@ def test_in_shadow_mode_every_report_says_what_was_done(path):
 
 
 def test_a_rate_that_drifts_raises_an_alarm(path):
-    with Controller.create(path, KNOWN, start=("up", 0), learner="fixed", parameters={"policy": [0, 1, 2]}, window=50) as controller:
+    with Controller.create(path, KNOWN, "fixed", ("up", 0), parameters={"policy": [0, 1, 2]}, window=50) as controller:
         def walk(first: int, scale: float) -> None:
             rng = np.random.default_rng(first)
             controller.report_many([{"seq": first + i, "holding_time": scale * rng.exponential() if i % 2 == 0 else 1.0,
@@ -219,6 +219,29 @@ def test_a_rate_that_drifts_raises_an_alarm(path):
         assert not controller.alarms
         walk(1001, 0.3)
         assert any(alarm.kind == "drift" and "rate" in alarm.text for alarm in controller.alarms)
+
+
+def test_a_past_log_is_learned_from_and_the_first_decision_knows_it(path):
+    plant = Plant(MODEL, ("up", 0))
+    rng, rows = np.random.default_rng(7), []
+    for _ in range(3000):
+        state = plant.state
+        actions = [KNOWN.actions[a] for a in np.flatnonzero(KNOWN.pair_table[KNOWN.states.position(state)] >= 0)]
+        action = actions[rng.integers(len(actions))]
+        tau, after = plant.step(action)
+        rows.append((state, action, tau, after))
+    log = {name: [row[i] for row in rows] for i, name in enumerate(("state", "action", "holding_time", "next_state"))}
+    with Controller.create(path, KNOWN, "ct-ce", plant.state) as controller:
+        assert controller.import_log(log) == 3000
+        best = dict(zip(MODEL.states, sojourn.solve(MODEL).policy_labels.values()))
+        assert controller.action == best[plant.state]
+        drive(controller, plant, 20)
+        assert all(o.action == best[o.state] for o in controller.observations())
+        with pytest.raises(sojourn.SojournError, match="row 3"):
+            controller.import_log({**log, "action": ["run", "run", "rush", *log["action"][3:]]})
+    with Controller.open(path) as controller:
+        assert controller.status()["imported"] == 3000 and controller.status()["epochs"] == 20
+        controller.verify()
 
 
 # ---- one owner -----------------------------------------------------------------------------------------------------

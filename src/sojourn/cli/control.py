@@ -72,7 +72,8 @@ def status(path: Path, as_json: bool) -> None:
     gain = "" if said["gain"] is None else f", {said['gain']:.6g} per unit of time"
     click.echo(f"state {said['state']}, action {said['action']}, next report {said['next_seq']}\n"
                f"{said['epochs']:,} decisions in {said['time']:.6g} units of time, reward {said['reward']:.6g}{gain}\n"
-               f"{said['learner']}{', advising only' if said['shadow'] else ''}: its advice was followed {said['followed']:,} times; "
+               f"{said['learner']}{', advising only' if said['shadow'] else ''}: its advice was followed {said['followed']:,} "
+               "times; "
                f"{said['uncounted']:,} reports not counted, {said['imported']:,} imported\n"
                f"{said['alarms']:,} alarms; {said['owner']}")
     for alarm in alarms[-5:]:
@@ -89,8 +90,8 @@ def status(path: Path, as_json: bool) -> None:
 @click.option("--event", help="What happened.")
 @click.option("--lines", is_flag=True, help="Read reports from stdin, one JSON object a line, and answer each with a line.")
 @json_option
-def report(path: Path, seq: int | None, holding_time: float | None, next_state: str | None, reward: float | None, action: str | None,
-           event: str | None, lines: bool, as_json: bool) -> None:
+def report(path: Path, seq: int | None, holding_time: float | None, next_state: str | None, reward: float | None,
+           action: str | None, event: str | None, lines: bool, as_json: bool) -> None:
     """Say what happened: report number SEQ, how long the action held, where it led; print the next action once that is durable."""
     from sojourn.control.controller import Controller
 
@@ -144,4 +145,5 @@ def replay(path: Path, as_json: bool) -> None:
     with Controller.open(path) as controller:
         said = controller.replay()
     print_json(said) if as_json else click.echo(
-        f"folded {said['reports']:,} reports and {said['notes']:,} notes anew; {said['answers_that_differ']:,} answers would be other today")
+        f"folded {said['reports']:,} reports and {said['notes']:,} notes anew; {said['answers_that_differ']:,} answers would be "
+        "other today")

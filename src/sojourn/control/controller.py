@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -31,8 +32,8 @@ BYTES_PER_ROW = 200  # about what a report takes in the file: snapshots shall no
 class Observation:
     """One report as it was made: in `state`, `action` was done for `holding_time`, and led to `next_state`.
 
-    `state` is None where it was not known (after a missed event); `reward` and `event` are None where they were not given; `advised`
-    is the action that this report was answered with, `at` the time of the clock in seconds since 1970.
+    `state` is None where it was not known (after a missed event); `reward` and `event` are None where they were not given;
+    `advised` is the action that this report was answered with, `at` the time of the clock in seconds since 1970.
     """
 
     seq: int
@@ -55,7 +56,7 @@ class Controller:
     >>> import tempfile, sojourn
     >>> known = sojourn.make("three-state").knowledge()
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with Controller.create(f"{folder}/plant.control", known, learner="ct-ucrl", start="A", parameters={"delta": 0.01}) as controller:
+    ...     with Controller.create(f"{folder}/plant.control", known, learner="ct-ce", start="A") as controller:
     ...         answer = controller.report(1, holding_time=0.4, next_state="C")
     ...     with Controller.open(f"{folder}/plant.control") as controller:
     ...         controller.report(1, holding_time=0.4, next_state="C") == answer, controller.status()["epochs"]
@@ -68,6 +69,7 @@ class Controller:
         self._guard = threading.RLock()
         self._journal: Journal | None = journal
         self._closed = False
+        self._since, self._work, self._size = 0, 0.0, 0  # reports, seconds of folding and bytes since and of the last snapshot
         try:
             self._load(journal)
         except BaseException:
@@ -107,10 +109,8 @@ class Controller:
             journal, self._journal, self._closed = self._journal, None, True
             if journal is not None:
                 if self.write and os.getpid() == journal._pid and self._since and journal.head.seq == self._fold.seq:
-                    try:
+                    with contextlib.suppress(SojournError, OSError):  # a full disk: the journal has everything
                         journal.append([], self._fold.to_bytes())
-                    except (SojournError, OSError):  # a full disk: the journal has everything
-                        pass
                 journal.close()
 
     # ---- what a plant asks and says -----------------------------------------------------------------------------
@@ -139,7 +139,9 @@ class Controller:
         """
         with self._guard:
             fold, journal = self._ready(), self._writable()
-            seq, answers, new, refused = journal.head.seq, [], [], None
+            seq, refused = journal.head.seq, None
+            answers: list[Any] = []
+            new: list[Report] = []
             try:
                 for said in reports:
                     try:
@@ -197,13 +199,13 @@ class Controller:
             fold, journal = self._ready(), self._writable()
             from sojourn.control.log import read_log
 
-            rows = read_log(log, knowledge=fold.told)
-            if rows.n_left_out:
-                raise ReportError(f"{rows.n_left_out} rows of the log were done by actions that are forbidden here; leave them out.")
+            rows = read_log(log, fold.told)
+            rows.check_pairs(fold.told)
             try:
-                head, notes = journal.head, []
+                head = journal.head
+                notes: list[Note] = []
                 for begin in range(0, len(rows), MAX_CHUNK):
-                    chunk = rows.arrays(slice(begin, begin + MAX_CHUNK))
+                    chunk = rows.parts(fold.told, slice(begin, begin + MAX_CHUNK))
                     fold.learn(chunk)
                     notes.append(self._note("import", pack(chunk), head))
                     head = Head(head.seq, head.note + 1, head.chain)
@@ -252,9 +254,11 @@ class Controller:
                 differs += isinstance(entry, Report) and written(anew.answer, "action") != entry.answer
             if anew.to_bytes() != fold.to_bytes():
                 raise ControlError(f"the controller {self.path}: folding its {reports} reports anew gives another state than its "
-                                   f"snapshots ({differs} answers differ). `sojourn control replay {self.path}` makes them anew from "
+                                   f"snapshots ({differs} answers differ). `sojourn control replay {self.path}` makes them anew "
+                                   "from "
                                    "the journal, which is intact.")
-            return {"reports": reports, "notes": journal.head.note, "answers_that_differ": differs, "chain": journal.head.chain.hex()}
+            return {"reports": reports, "notes": journal.head.note, "answers_that_differ": differs,
+                    "chain": journal.head.chain.hex()}
 
     def replay(self) -> dict[str, Any]:
         """Throw the snapshots away and fold the whole journal anew; return how many answers would be other today."""
@@ -334,7 +338,7 @@ class Controller:
         """Write, with a snapshot where one is due: after many reports, or much work, since the last."""
         self._since += len(entries)
         due = self._since >= max(SNAPSHOT_ROWS, self._size / BYTES_PER_ROW) or self._work > SNAPSHOT_SECONDS
-        payload = self._fold.to_bytes() if snapshot or due and entries else None
+        payload = self._fold.to_bytes() if snapshot or (due and entries) else None
         if entries or payload:
             self._opened().append(entries, payload)
         if payload is not None:
@@ -354,7 +358,8 @@ class Controller:
             names = fold.setting.knowledge.actions
             action = names[names.position(action, "action", ReportError, "Nothing was counted.")]
         elif fold.setting.shadow:
-            raise ReportError(f"action is None, but this controller only advises (shadow=True) and cannot know what was done in state "
+            raise ReportError("action is None, but this controller only advises (shadow=True) and cannot know what was done in "
+                              "state "
                               f"{fold.state!r}; say which action it was. Nothing was counted.")
         happened = None if event is None else written(event, "event", ReportError)
         return Report(int(seq), time.time(), None, "" if action is None else written(action, "action"), tau,
@@ -376,6 +381,7 @@ def _same_again(row: Report, known: Report) -> Any:
     for name in ("holding_time", "next_state", "reward", "action", "event"):
         said, stored = getattr(row, name), getattr(known, name)
         if said != stored and not (name == "action" and said == ""):
-            raise ReportError(f"report {row.seq} came before with {name} {stored}, and now with {said}; a number stands for one report. "
+            raise ReportError(f"report {row.seq} came before with {name} {stored}, and now with {said}; a number stands for one "
+                              "report. "
                               "Ask `status()['next_seq']` for the next number. Nothing was counted.")
     return read(known.answer)

@@ -132,13 +132,15 @@ class Fold:
             row = known.support_state[known.support_start[pair]:known.support_start[pair + 1]]
             if arrived not in row:
                 self._alarm("structure", f"{action!r} in state {known.states[state]!r} led to {known.states[arrived]!r}, which the "
-                                         "known structure rules out; nothing was counted. If it happens again, the structure is wrong.")
+                                         "known structure rules out; nothing was counted. If it happens again, the structure is "
+                                         "wrong.")
                 return None
         return pair
 
     def _drifted(self, drift: Any) -> None:
         known = self.told
-        where = f"{known.actions[int(known.pair_action[drift.pair])]!r} in state {known.states[int(known.pair_state[drift.pair])]!r}"
+        action, state = known.actions[int(known.pair_action[drift.pair])], known.states[int(known.pair_state[drift.pair])]
+        where = f"{action!r} in state {state!r}"
         what = "rate" if drift.what == "rate" else f"probability of going to {known.states[drift.successor]!r}"
         self._alarm("drift", f"the {what} of {where} went from {drift.before:.4g} to {drift.after:.4g} within the last "
                              f"{self.watch.window} visits (p-value {drift.p_value:.2g}).")
@@ -162,7 +164,7 @@ class Fold:
     def learn(self, log: dict[str, np.ndarray]) -> None:
         """Count observations of the past, in positions; the plan under way ends with the pending decision."""
         known = self.told
-        rows = History(**{name: np.asarray(log[name]) for name in ("state", "action", "holding_time", "next_state", "reward")})
+        rows = History.of_parts(**{name: np.asarray(values) for name, values in log.items()})
         self.session.learner.observe(rows)
         self.counts.observe(rows, known)
         self.imported += len(rows)

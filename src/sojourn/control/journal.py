@@ -79,7 +79,8 @@ def first_link(setting: bytes) -> bytes:
 class Journal:
     """The journal at `path`.  Opened for writing it has one owner; reading needs no lock and may go on meanwhile.
 
-    `torn` says that the last write was found incomplete: the power failed before it was acknowledged, or its last bytes are damaged.
+    `torn` says that the last write was found incomplete: the power failed before it was acknowledged, or its last bytes are
+    damaged.
     """
 
     def __init__(self, path: Path, write: bool = True):
@@ -204,7 +205,8 @@ class Journal:
         head = Head(seq, note, self._chain_at(seq, note))
         closed = json.loads(self.meta("closed"))
         if closed is not None and (closed["seq"], closed["note"], closed["chain"]) != (seq, note, head.chain.hex()):
-            raise self._damage(f"it was closed after report {closed['seq']} and note {closed['note']}, and now ends with report {seq} "
+            raise self._damage(f"it was closed after report {closed['seq']} and note {closed['note']}, and now ends with report "
+                               f"{seq} "
                                f"and note {note}, or these were changed")
         return head
 
@@ -213,7 +215,7 @@ class Journal:
         with said(self.path, WORDS):
             last = self.database.execute("SELECT after_seq, chain FROM notes WHERE number = ?", (note,)).fetchone()
             row = self.database.execute("SELECT chain FROM reports WHERE seq = ?", (seq,)).fetchone()
-        if note and last is None or seq and row is None:
+        if (note and last is None) or (seq and row is None):
             raise self._damage(f"report {seq} or note {note} is missing")
         if last is not None and int(last[0]) == seq:
             return bytes(last[1])
@@ -240,7 +242,8 @@ class Journal:
                 report = next(reports, None)
             chain = linked(chain, entry)
             if not right or chain != found:
-                raise self._damage(f"{'report' if isinstance(entry, Report) else 'note'} {entry[0]} does not follow from those before")
+                raise self._damage(f"{'report' if isinstance(entry, Report) else 'note'} {entry[0]} does not follow from those "
+                                   "before")
             yield entry
 
     def _rows(self, query: str, key: str, last: int, kind: Any) -> Iterator[tuple[Any, bytes]]:
@@ -268,7 +271,8 @@ class Journal:
     def snapshots(self) -> Iterator[tuple[Head, bytes]]:
         """Yield the snapshots that are intact and of this journal, the latest first."""
         with said(self.path, WORDS):
-            rows = self.database.execute("SELECT seq, note, chain, payload, checksum FROM snapshots ORDER BY number DESC").fetchall()
+            query = "SELECT seq, note, chain, payload, checksum FROM snapshots ORDER BY number DESC"
+            rows = self.database.execute(query).fetchall()
         for seq, note, chain, payload, mark in rows:
             if checksum(seq, note, chain, payload) == mark and seq <= self.head.seq and note <= self.head.note:
                 with contextlib.suppress(ControlError):
@@ -294,7 +298,8 @@ class Journal:
 
     def _check_owner(self) -> None:
         if os.getpid() != self._pid:
-            raise ControlError(f"process {os.getpid()} was forked from the owner of {self.path}, process {self._pid}; only that one "
+            raise ControlError(f"process {os.getpid()} was forked from the owner of {self.path}, process {self._pid}; only that "
+                               "one "
                                "writes.")
         if json.loads(self.meta("owner"))["token"] != self.token:
             raise ControlError(f"the controller {self.path} has another owner now ({self.owner}); this one can write no more.")

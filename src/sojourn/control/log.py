@@ -1,9 +1,9 @@
 """Event logs: what a system has done so far, from a CSV or Parquet file, a data frame or columns, checked row by row.
 
-Two forms are read.  *Sojourns*: one row per decision with the columns state, action, holding_time, next_state and, if there are any,
-reward, event, trajectory.  *Time stamps*: one row per moment at which the state changed, with time, state, action and, if there are
-any, reward, event, trajectory; the last sojourn of every trajectory is then unfinished (censored): its length is a lower bound only,
-known where the last row repeats the state at a later time or carries no action.
+Two forms are read.  *Sojourns*: one row per decision with the columns state, action, holding_time, next_state and, if there are
+any, reward, event, trajectory.  *Time stamps*: one row per moment at which the state changed, with time, state, action and, if
+there are any, reward, event, trajectory; the last sojourn of every trajectory is then unfinished (censored): its length is a
+lower bound only, known where the last row repeats the state at a later time or carries no action.
 """
 
 from __future__ import annotations
@@ -48,10 +48,28 @@ class Log:
     censored_state: np.ndarray
     censored_action: np.ndarray
     censored_time: np.ndarray
-    row: np.ndarray | None = None
+    row: np.ndarray
 
     def __len__(self) -> int:
         return len(self.state)
+
+    def check_pairs(self, knowledge: Knowledge) -> np.ndarray:
+        """Return the pair of each sojourn, or name the first row whose action is not admissible in its state."""
+        pairs = knowledge.pair_table[self.state, self.action]
+        if (pairs < 0).any():
+            i = int(np.argmax(pairs < 0))
+            raise FileError(f"row {self.row[i]} has action {self.actions[int(self.action[i])]!r} in state "
+                            f"{self.states[int(self.state[i])]!r}, where it is not admissible ({int((pairs < 0).sum())} rows). "
+                            "Drop these rows, or tell a knowledge that has these pairs.")
+        return pairs.astype(np.int64)
+
+    def parts(self, knowledge: Knowledge, which: slice = slice(None)) -> dict[str, np.ndarray]:
+        """Return columns for `History.of_parts`: what was paid as the log says, or else as is known."""
+        pair, tau = knowledge.pair_table[self.state[which], self.action[which]], self.holding_time[which]
+        running = knowledge.running[pair] * tau
+        lump = knowledge.reward[pair] if self.reward is None else self.reward[which] - running
+        return {"state": self.state[which], "action": self.action[which], "holding_time": tau, "next_state": self.next_state[which],
+                "lump": lump, "running": running}
 
 
 def read_log(log: Any, knowledge: Knowledge | None = None, contiguous: bool = True) -> Log:
@@ -67,7 +85,8 @@ def read_log(log: Any, knowledge: Knowledge | None = None, contiguous: bool = Tr
     elif set(STAMPS) <= known:
         found = _stamps(coded, knowledge)
     else:
-        raise FileError(f"the log has the columns {', '.join(map(str, coded.names))}; it needs {', '.join(SOJOURNS)}, or the time stamps "
+        raise FileError(f"the log has the columns {', '.join(map(str, coded.names))}; it needs {', '.join(SOJOURNS)}, or the "
+                        "time stamps "
                         f"{', '.join(STAMPS)}. Rename its columns (`columns={{'theirs': 'ours'}}`).")
     if not len(found):
         raise FileError(f"the log has {len(coded)} rows and no complete sojourn; there is nothing to learn from.")
@@ -97,7 +116,8 @@ def _columns(log: Any) -> dict[str, Any]:
         return {str(name): np.asarray(values) if not isinstance(values, list) else values for name, values in log.items()}
     if hasattr(log, "columns") and hasattr(log, "__getitem__"):
         return {str(name): log[name].to_numpy() for name in log.columns}
-    raise FileError(f"the log is a {type(log).__name__}; give a path to a .csv or .parquet file, a data frame, or a dict of columns.")
+    raise FileError(f"the log is a {type(log).__name__}; give a path to a .csv or .parquet file, a data frame, or a dict of "
+                    "columns.")
 
 
 @dataclass(eq=False)
@@ -138,11 +158,13 @@ def _csv_columns(path: Path) -> dict[str, Any]:
                 nonlocal done
                 wrong = next((i for i, row in enumerate(chunk) if len(row) != len(header)), None)
                 if wrong is not None:
-                    raise FileError(f"row {done + wrong + 1} of {str(path)!r} has {len(chunk[wrong])} cells, the header has {len(header)}.")
+                    raise FileError(f"row {done + wrong + 1} of {str(path)!r} has {len(chunk[wrong])} cells, the header has "
+                                    f"{len(header)}.")
                 for name, column in zip(header, zip(*chunk)):
                     if name in index:
                         own = index[name]
-                        parts[name].append(np.fromiter((own.setdefault(x, len(own)) for x in column), dtype=np.int32, count=len(column)))
+                        codes = (own.setdefault(x, len(own)) for x in column)
+                        parts[name].append(np.fromiter(codes, dtype=np.int32, count=len(column)))
                     else:
                         parts[name].append(_floats(name, column, done))
                 done += len(chunk)
@@ -171,7 +193,8 @@ def _floats(name: str, column: tuple[str, ...], before: int) -> np.ndarray:
             try:
                 float(text or "nan")
             except ValueError:
-                raise FileError(f"row {before + i + 1} has {name} {text!r}, which is no number. If the columns are swapped, rename them.") \
+                raise FileError(f"row {before + i + 1} has {name} {text!r}, which is no number. If the columns are swapped, "
+                                "rename them.") \
                     from None
         raise
 
@@ -198,7 +221,8 @@ class _Columns:
         except (TypeError, ValueError):
             for i, value in enumerate(values):
                 if not isinstance(value, (int, float, np.number)):
-                    raise FileError(f"row {i + 1} has {name} {value!r}, which is no number. If the columns are swapped, rename them.") \
+                    raise FileError(f"row {i + 1} has {name} {value!r}, which is no number. If the columns are swapped, rename "
+                                    "them.") \
                         from None
             raise
         fine = np.isfinite(array) | (np.isnan(array) if missing else False)
@@ -207,7 +231,8 @@ class _Columns:
         if not fine.all():
             i = int(np.argmin(fine))
             rule = "a number above 0" if positive else "a finite number"
-            raise FileError(f"row {i + 1} has {name} {array[i]:g}; it must be {rule} ({int((~fine).sum())} of {len(fine)} rows are not). "
+            raise FileError(f"row {i + 1} has {name} {array[i]:g}; it must be {rule} ({int((~fine).sum())} of {len(fine)} rows "
+                            "are not). "
                             "Correct or drop these rows; if the columns are swapped, rename them.")
         return array
 
@@ -236,7 +261,8 @@ def _names(kind: str, columns: _Columns, names: tuple[str, ...], known: Names | 
                 place[i] = known.position(value)
             except ValueError as error:
                 name, row = _first(codes, names, i)
-                raise FileError(f"row {row} has {name} {value!r}: {error} ({_count(codes, i)} rows have it). If the columns are swapped, "
+                raise FileError(f"row {row} has {name} {value!r}: {error} ({_count(codes, i)} rows have it). If the columns are "
+                                "swapped, "
                                 "rename them; else add it to the model or drop these rows.") from None
         return [place[code] for code in codes], known
     for i, value in enumerate(values):
@@ -291,7 +317,8 @@ def _sojourns(columns: _Columns, knowledge: Knowledge | None, contiguous: bool) 
         _check_contiguous(state, after, action, trajectory, states, actions)
     reward, event, events = _extras(columns)
     if reward is not None and np.isnan(reward).any():
-        raise FileError(f"row {int(np.argmax(np.isnan(reward))) + 1} has no reward; give one in every row, or leave the column out.")
+        raise FileError(f"row {int(np.argmax(np.isnan(reward))) + 1} has no reward; give one in every row, or leave the column "
+                        "out.")
     nothing = np.zeros(0, dtype=np.int32)
     return Log(states, actions, state, action, tau, after, reward, event, events, count, nothing, nothing, np.zeros(0),
                np.arange(1, len(tau) + 1))
@@ -310,7 +337,8 @@ def _check_contiguous(state: np.ndarray, after: np.ndarray, action: np.ndarray, 
     looks = set(map(str, actions)) <= set(map(str, states)) and len(actions) > 1
     hint = ("The columns state and next_state seem to be swapped: rename them." if backwards else
             "The columns state and action seem to be swapped: rename them." if looks else
-            "If two columns are swapped, rename them; if several systems are in one log, give a column `trajectory`; if rows are missing, "
+            "If two columns are swapped, rename them; if several systems are in one log, give a column `trajectory`; if rows "
+            "are missing, "
             "say contiguous=False.")
     raise FileError(f"row {i + 2} begins in state {states[int(state[i + 1])]!r}, but row {i + 1} led to {states[int(after[i])]!r} "
                     f"({int((~follows).sum())} of {len(state)} rows do not follow). {hint}")
@@ -336,11 +364,13 @@ def _stamps(columns: _Columns, knowledge: Knowledge | None) -> Log:
     middle = stays[:-1] & ~last[1:]
     if middle.any():
         i = int(np.argmax(middle)) + 1
-        raise FileError(f"row {i + 1} repeats the state {states[int(state[i])]!r} of row {i} in the middle of a trajectory; give a row only "
+        raise FileError(f"row {i + 1} repeats the state {states[int(state[i])]!r} of row {i} in the middle of a trajectory; "
+                        "give a row only "
                         "when the state changes.")
     whole = np.flatnonzero(np.concatenate([same, [False]]) & ~stays)
     cut = np.flatnonzero(stays)
-    return Log(states, actions, state[whole], action[whole], tau[whole], state[whole + 1], None if reward is None else reward[whole],
+    return Log(states, actions, state[whole], action[whole], tau[whole], state[whole + 1], None if reward is None else
+    reward[whole],
                None if event is None else event[whole], events, count, state[cut], action[cut], tau[cut], whole + 1)
 
 

@@ -50,7 +50,8 @@ def _mark(database: sqlite3.Connection, version: int) -> None:
 def check_header(head: bytes, path: Path) -> None:
     """Refuse a file that is no controller's by its first 100 bytes, before SQLite could change anything in it."""
     if head[:16] != b"SQLite format 3\0" or len(head) < 100:
-        raise ControlError(f"{path} begins with {head[:16]!r}; either it never was a controller's file, or its first bytes are damaged. "
+        raise ControlError(f"{path} begins with {head[:16]!r}; either it never was a controller's file, or its first bytes are "
+                           "damaged. "
                            "It was left alone. Choose another path, or restore it from a copy.")
     application = int.from_bytes(head[68:72], "big")
     if application != APPLICATION_ID:
@@ -75,9 +76,11 @@ def prepare(database: sqlite3.Connection, path: Path, write: bool) -> None:
 def _migrate(database: sqlite3.Connection, path: Path, version: int, write: bool) -> None:
     missing = [n for n in range(version, FORMAT) if n not in MIGRATIONS]
     if missing:
-        raise ControlError(f"the controller {path} has format {version}; this Sojourn has no way from format {missing[0]} to {FORMAT}.")
+        raise ControlError(f"the controller {path} has format {version}; this Sojourn has no way from format {missing[0]} to "
+                           f"{FORMAT}.")
     if not write:
-        raise ControlError(f"the controller {path} has the older format {version}; open it once for writing to bring it to {FORMAT}.")
+        raise ControlError(f"the controller {path} has the older format {version}; open it once for writing to bring it to "
+                           f"{FORMAT}.")
     keep_copy(database, path.with_name(f"{path.name}.format-{version}"))
     with transaction(database):
         for n in range(version, FORMAT):

@@ -91,7 +91,8 @@ def checked_setting(knowledge: Any, learner: Any, start: Any, seed: int, paramet
     except (TypeError, ValueError) as error:
         raise ParameterError(f"parameters are {given!r}; a controller's file holds numbers, texts and lists ({error}).") from None
     first = known.states[known.states.position(start, "start", ParameterError)]
-    return Setting(known, said_name(learner), given, int(seed), first, safe_action, _forbidden_pairs(known, forbidden), bool(shadow),
+    return Setting(known, said_name(learner), given, int(seed), first, safe_action, _forbidden_pairs(known, forbidden),
+    bool(shadow),
                    window, float(false_alarms))
 
 

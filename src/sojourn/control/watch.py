@@ -82,7 +82,8 @@ class Watch:
 
     def state(self) -> dict[str, Any]:
         """Return the counts as arrays."""
-        flat = [(part, pair, s, n) for part in (0, 1) for pair, row in sorted(self.rows[part].items()) for s, n in sorted(row.items())]
+        flat = [(part, pair, s, n) for part in (0, 1) for pair, row in sorted(self.rows[part].items())
+                for s, n in sorted(row.items())]
         return {"seen": self.seen.copy(), "time": self.time.copy(), "tests": self.tests.copy(),
                 "rows": np.array(flat, dtype=np.int64).reshape(-1, 4)}
 

@@ -60,6 +60,10 @@ class Episode:
         self.under_way.left[pair] -= 1
         self.under_way.epochs[:] += (1, -1)
 
+    def end(self) -> None:
+        """Let the plan end with the decision that is pending."""
+        self.under_way.epochs[LEFT] = 0
+
     def ends_before(self, pair: int) -> bool:
         """Return whether the plan is over on arriving at `pair`.   Paper: alg: CTUCRL, step 6"""
         return bool(self.epochs_left <= 0 or self.left[pair] <= 0)

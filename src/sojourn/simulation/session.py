@@ -115,16 +115,19 @@ class Session:
         tables = {name: self._tables[name].copy() for name in TABLES if name in self._tables}
         return SessionEpisode(episode.index, episode.start_epoch, np.array(episode.plan.policy), **tables)
 
-    def report(self, holding_time: float, next_state: Any, reward: float | None = None, *, lump: float | None = None) -> None:
+    def report(self, holding_time: float, next_state: Any, reward: float | None = None, *, lump: float | None = None,
+               action: Any = None) -> None:
         """Say how the pending action went: how long it held, where it led, and what it paid, if that is not as known.
 
         `reward` is all that was paid in the epoch; what is known to run up (`knowledge.running`) is taken as its running part.  Or
-        give the `lump` sum alone, where that is what one knows.
+        give the `lump` sum alone, where that is what one knows.  `action` is what was really done, if it was not as advised.
         """
+        if action is not None:
+            self._pair = self._done(action)
         if self._pair is None:
             raise ReportError("a report came before an action was asked for; read `session.action` first, take it, then report.")
         pair = self._pair
-        tau = _real("holding_time", holding_time)
+        tau = real_number("holding_time", holding_time)
         if not tau > 0:
             raise ReportError(f"holding_time is {tau:g}; it must be positive. Nothing was counted.")
         if reward is not None and lump is not None:
@@ -133,16 +136,31 @@ class Session:
         running = float(self.knowledge.running[pair]) * tau
         paid = float(self.knowledge.reward[pair])
         if reward is not None:
-            paid = _real("reward", reward) - running
+            paid = real_number("reward", reward) - running
         elif lump is not None:
-            paid = _real("lump", lump)
+            paid = real_number("lump", lump)
         arrived = self.knowledge.states.position(next_state, "next_state", ReportError, "Nothing was counted.")
         self._count(pair, tau, arrived, paid, running)
         self.state_index, self._pair = arrived, None
         self.epoch += 1
         self.time += tau
 
+    def replan(self, at_once: bool = False) -> None:
+        """End the plan under way: behind the pending decision, or `at_once`, so that this one is chosen anew too."""
+        if self._episode is not None:
+            self._episode.end()
+        if at_once:
+            self._pair = None
+
     # ---- inside -------------------------------------------------------------------------------------------------
+
+    def _done(self, action: Any) -> int:
+        """Return the pair of an action that was done, whatever was advised."""
+        place = self.knowledge.actions.position(action, "action", ReportError, "Nothing was counted.")
+        pair = int(self.knowledge.pair_table[self.state_index, place])
+        if pair < 0:
+            raise ReportError(f"action is {action!r}, which is not admissible in state {self.state!r}. Nothing was counted.")
+        return pair
 
     def _choose(self) -> int:
         """Return the pair of the plan under way, beginning a new one where the last has ended.   Paper: alg: CTUCRL, step 6"""
@@ -193,7 +211,7 @@ class Session:
         self._tables = {name: np.array(table) for name, table in saved["tables"].items()}
 
 
-def _real(name: str, value: Any) -> float:
+def real_number(name: str, value: Any) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise ReportError(f"{name} is {value!r} (a {type(value).__name__}); it must be a real number. Nothing was counted.")
     try:
