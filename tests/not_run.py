@@ -1,8 +1,10 @@
-"""Say which tests could not run for want of a system package; `make test` ends with this.  Nothing is needed so far."""
+"""Say which tests could not run for want of a system package; `make test` ends with this."""
 
 import shutil
 
-NEEDED: dict[str, str] = {}  # program: what it is needed for and the Debian package that brings it
+NEEDED = {  # program: what it is needed for and the Debian package that brings it
+    "chromium": "the report in a real browser (tests/report/test_browser.py): apt-get install chromium; pip install playwright",
+}
 
 
 def missing() -> list[str]:

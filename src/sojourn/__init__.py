@@ -1,6 +1,6 @@
 """Sojourn: continuous-time Markov decision processes, modelled, solved with a proof, and learned online.
 
-Every public name is imported on first use, so `import sojourn` costs next to nothing.
+Every public name is imported on first use, so `import sojourn` costs next to nothing; `__init__.pyi` has their types.
 """
 
 from importlib import import_module
@@ -25,6 +25,7 @@ _HOME = {
     "gain_gap": "sojourn.instance.gain_gap",
     "Plan": "sojourn.learn.learner",
     "History": "sojourn.learn.learner",
+    "Learner": "sojourn.learn.learner",
     "learner": "sojourn.learn.catalogue",
     "CTUCRL": "sojourn.learn.ct_ucrl",
     "DoublingCTUCRL": "sojourn.learn.doubling",
@@ -36,7 +37,8 @@ _HOME = {
     "SojournError": "sojourn.errors",
     "ModelError": "sojourn.errors",
 }
-_MODULES = {"zoo", "learn", "gym", "model", "solving", "instance", "simulation", "control", "study", "report"}
+_MODULES = {"errors", "results", "zoo", "learn", "gym", "model", "solving", "instance", "simulation",
+            "control", "study", "report", "testing"}
 
 __all__ = [*sorted(_HOME), "__version__"]
 

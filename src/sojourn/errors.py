@@ -30,6 +30,10 @@ class ToleranceError(SojournError, RuntimeError):
         self.best = best
 
 
+class TooLarge(ToleranceError):
+    """An exact computation would need too much time or memory; nothing was computed."""
+
+
 class ParameterError(SojournError, ValueError):
     """A parameter out of its range, or unknown."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class CTMDPEnv(gymnasium.Env[int, int]):
     (1, 8.0, False, [1, 1])
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}
+    metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 (gymnasium declares it so)
 
     def __init__(self, model: CTMDP | str | PathLike[str], strict: bool = False, start: Any = None,
                  render_mode: str | None = None):
@@ -65,8 +65,9 @@ class CTMDPEnv(gymnasium.Env[int, int]):
         self.strict = strict
         self.start = 0 if start is None else model.state(start)
         self.render_mode = render_mode
-        self.observation_space = gymnasium.spaces.Discrete(model.n_states)
-        self.action_space = gymnasium.spaces.Discrete(model.n_actions)
+        discrete: Any = gymnasium.spaces.Discrete  # whose members are declared as numpy's integers: int is taken as well
+        self.observation_space = discrete(model.n_states)
+        self.action_space = discrete(model.n_actions)
         self.state = self.start
         self.time = 0.0
         self._last = ""
@@ -110,7 +111,7 @@ class CTMDPEnv(gymnasium.Env[int, int]):
         }
         return self.state, lump + running, False, False, info
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """Return the last epoch in words (render_mode "ansi")."""
         if self.render_mode is None:
             return None

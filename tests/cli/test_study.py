@@ -60,7 +60,7 @@ def test_a_study_is_run_looked_at_and_exported(file, tmp_path):
     status = json.loads(call("status", store, "--json").stdout)
     assert status["finished"] == 6 and status["missing"] == 0
     text = call("summary", store).stdout
-    assert "mean / C(M) log N" in text and "ct-ucrl vs random" in text
+    assert "slope / C(M)" in text and "ct-ucrl vs random" in text
     found = json.loads(call("summary", store, "--json", "--regret", "completed", "--band", "bootstrap").stdout)
     assert found["rows"][0]["replications"] == 3 and found["comparisons"][0]["test"] == "Welch t"
     assert call("summary", store, "--latex").stdout.startswith(r"\begin{tabular}")

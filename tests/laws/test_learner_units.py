@@ -7,7 +7,7 @@ from sojourn.learn.catalogue import learner
 from sojourn.simulation.simulate import simulate
 from sojourn.zoo.catalogue import make
 
-NAMES = {"ct-imed": {}, "ct-bk": {}, "ct-psrl": {}, "ct-ce": {}, "ct-kl-ucrl": {"delta": 0.1}}
+NAMES = {"ct-imed": {}, "ct-bk": {}, "ct-psrl": {}, "ct-ce": {}, "ct-kl-ucrl": {"delta": 0.1}, "ct-joint-ucrl": {"delta": 0.1}}
 
 
 def visits(name, model, supports=True):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import pytest
 
-from sojourn.errors import ParameterError
+from sojourn.errors import ParameterError, ReportError
 from sojourn.kernels.jit import kernel
 from sojourn.kernels.ledger import LEFT, NO_LIMIT
 from sojourn.learn.abilities import abilities_of
@@ -293,3 +293,46 @@ def test_a_wrapper_folds_only_if_the_learner_inside_does(model):
     assert not abilities_of(doubled).folds and abilities_of(Doubling(model.knowledge(), lambda d: Rounds(model.knowledge()))).folds
     simulate(model, doubled, max_epochs=3)
     assert doubled.inner.heard == 1  # the second phase began after two
+
+
+def test_a_history_holds_all_that_was_paid_and_its_parts():
+    """Against the world's own books, on models with lump sums, running costs and rewards on jumps."""
+    for name in ("admission", "service-rate", "three-state", "hospital-beds"):
+        model = make(name)
+        run = simulate(model, "random", max_epochs=400, seed=2, record=True)
+        path = run.trajectory
+        pair = np.array([model.pair_at(s, a) for s, a in zip(path.state, path.action)])
+        assert np.array_equal(path.reward, path.lump + path.running), name
+        assert np.array_equal(path.running, model.running[pair] * path.holding_time), name
+        known = model.reward[pair]
+        if model.transition_reward is not None:
+            rows = model.matrix.copy()
+            rows.data = np.array(model.transition_reward)
+            known = known + np.asarray(rows[pair, path.next_state]).ravel()
+        assert np.allclose(path.lump, known, rtol=1e-15), name
+        assert np.isclose(path.reward[:-1].sum() + model.reward[pair[-1]], run.rewards[-1], rtol=1e-12), name
+
+
+def test_where_parts_are_not_given_the_reward_was_a_lump_sum():
+    one = np.zeros(1, dtype=np.int64)
+    plain = History(one, one, np.ones(1), one, np.array([3.0]))
+    assert plain.lump.tolist() == [3.0] and plain.running.tolist() == [0.0]
+    told = History(one, one, np.ones(1), one, np.array([3.0]), running=np.array([2.0]))
+    assert told.lump.tolist() == [1.0]
+    assert History(one, one, np.ones(1), one, np.array([3.0]), lump=np.array([2.0])).running.tolist() == [1.0]
+
+
+def test_unknown_rewards_read_the_lump_sum_whatever_a_session_is_told():
+    """The pay of an epoch, or its lump sum: the same is counted; what runs up is known."""
+    knowledge = make("admission").knowledge()
+    told, parts = (Session("ct-ucrl", 0, knowledge=knowledge, parameters={"unknown_rewards": True}) for _ in range(2))
+    for held, arrived, lump in ((0.5, 1, 20.0), (0.25, 2, 20.0), (0.125, 1, 0.0)):
+        pair = knowledge.pair_table[told.state_index, told.action_index]
+        assert parts.action_index == told.action_index
+        told.report(held, arrived, reward=lump + float(knowledge.running[pair]) * held)
+        parts.report(held, arrived, lump=lump)
+    assert np.array_equal(told.learner.counts.reward_sum, parts.learner.counts.reward_sum)
+    assert told.learner.counts.reward_sum.sum() == 40.0
+    with pytest.raises(ReportError, match="give one of them"):
+        _ = told.action
+        told.report(0.5, 1, reward=1.0, lump=1.0)

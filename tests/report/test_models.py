@@ -46,7 +46,7 @@ def test_a_policy_map_shows_the_policy():
     image = fig.axes[0].images[0].get_array()
     solution = sojourn.solve(model)
     used = sorted(set(solution.policy.tolist()))
-    for s, label in enumerate(model.states):
+    for s, label in enumerate(model.states.labels):
         x, y = (int(v) for v in label.strip("()").split(", "))
         assert used[int(image[y, x])] == solution.policy[s]
     assert fig.axes[0].get_xlabel() == "customers at queue 1" and fig.axes[0].get_ylabel() == "customers at queue 2"
@@ -61,7 +61,7 @@ def test_another_policy_can_be_shown():
 def test_every_default_model_has_a_kind_and_named_axes():
     for name in families():
         model = make(name)
-        at = coordinates(model.states)
+        at = coordinates(model.states.labels)
         assert kind_of(model) in ("graph", "grid", "curves")
         if at is not None:
             assert all(axis_names(model, at.shape[1]))

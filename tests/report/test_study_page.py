@@ -40,16 +40,22 @@ class Looker(HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.tags, self.addresses, self.images, self.open = set(), [], [], []
+        self.tags, self.addresses, self.images, self.open, self.ids = set(), [], [], [], []
 
     def handle_starttag(self, tag, attributes):
         self.tags.add(tag)
         given = dict(attributes)
         self.addresses += [given[key] for key in ("src", "href", "data", "action", "poster", "srcset") if given.get(key)]
-        if tag == "img":
+        self.ids += [given["id"]] if "id" in given else []
+        if tag == "svg":
             self.images.append(given)
         if tag not in ("img", "meta", "br"):
             self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if self.open and self.open[-1] == tag:
+            self.open.pop()
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
@@ -60,9 +66,13 @@ def test_the_page_needs_no_script_and_no_other_host(page):
     looker = Looker()
     looker.feed(text)
     assert looker.open == [] and "script" not in looker.tags and "link" not in looker.tags
-    assert looker.addresses and all(address.startswith("data:image/svg+xml;base64,") for address in looker.addresses)
-    assert not re.search(r"https?://|url\(|@import", re.sub(r"data:[^\"]*", "", text))
-    assert len(looker.images) == 10 and all(image["alt"] for image in looker.images)
+    inside = {"#" + name for name in looker.ids}
+    own = [address in inside or address.startswith("data:image/png;base64,") for address in looker.addresses]
+    assert own and all(own)
+    assert set(re.findall(r"url\(([^)]*)\)", text)) <= inside
+    assert len(set(looker.ids)) == len(looker.ids)
+    assert not re.search(r"https?://|@import", re.sub(r"data:[^\"]*", "", text))
+    assert len(looker.images) == 14 and all(image["aria-label"] for image in looker.images)
     assert "<b>bold</b>" not in text and "KL &lt;i&gt;" in text
 
 
@@ -82,7 +92,7 @@ def test_equal_stores_give_equal_pages(study, page, tmp_path):
 def test_the_page_as_markdown_has_its_figures_beside_it(study, tmp_path):
     text = write_report(study.store_path, tmp_path / "r.md").read_text(encoding="utf-8")
     files = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", text)
-    assert len(files) == 10 and all((tmp_path / file).stat().st_size > 5000 for file in files)
+    assert len(files) == 14 and all((tmp_path / file).stat().st_size > 5000 for file in files)
     assert "| three-state | ct-ucrl | 4 |" in text and "```toml" in text
 
 
@@ -106,8 +116,10 @@ def test_figures_are_written_as_pdf_svg_and_png_with_embedded_fonts(study, tmp_p
 
 
 def test_a_study_plots_itself(study):
-    figure = study.plot(log=True)
-    assert [axes.get_title() for axes in figure.axes] == ["three-state", "customer-selection"]
+    figure = study.plot()
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["three-state", "", "customer-selection", ""]
+    assert figure.axes[0].get_yscale() == figure.axes[0].get_xscale() == "log"
+    assert study.plot(log=False).axes[0].get_xscale() == "linear"
     assert plot_store(study.store_path, regret="regret").axes[0].get_ylabel() == "regret (reward)"
 
 

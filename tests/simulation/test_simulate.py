@@ -143,6 +143,15 @@ def test_episodes_say_when_they_began_and_what_they_cost():
     assert run.bad_steps(0.01) == sum(k.epochs for k in e if k.adjusted_regret / k.epochs >= 0.01)
 
 
+def test_a_slice_of_the_episodes_holds_the_same_episodes():
+    model = make("three-state")
+    episodes = simulate(model, CTUCRL(model.knowledge(), delta=0.1), max_epochs=2000).episodes
+    first = episodes[:2]
+    assert len(first) == first.total == 2 and repr(list(first)) == repr([episodes[0], episodes[1]])
+    assert [e.start_epoch for e in episodes[-3:]] == episodes.start_epoch[-3:].tolist()
+    assert len(episodes[5:5]) == 0 and first.bad_steps(-10.0) == first.epochs.sum()
+
+
 @pytest.mark.parametrize("name", ["two-state", "three-state"])
 def test_the_number_of_episodes_obeys_its_bound(name):
     model = make(name)

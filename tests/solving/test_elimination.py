@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from sojourn.solving.elimination import DENSE, DenseElimination, OutOfRange, SparseElimination, TooLarge, layout
+from sojourn.errors import TooLarge
+from sojourn.solving.elimination import DENSE, DenseElimination, OutOfRange, SparseElimination, layout
 from sojourn.solving.value import value_of
 from sojourn.solving.wide import WideElimination
 

@@ -34,7 +34,6 @@ class OptimisticQ(Learner):
         for state, action, held, arrived, paid in rows:
             here = self.pairs(state)
             pair = here.start + int(np.flatnonzero(self.knowledge.pair_action[here] == action)[0])
-            earned = paid + self.knowledge.running[pair] * held
-            error = earned - self.gain * held + self.q[self.pairs(arrived)].max() - self.q[pair]
+            error = paid - self.gain * held + self.q[self.pairs(arrived)].max() - self.q[pair]
             self.q[pair] += error / (1 + self.counts.visits[pair]) ** 0.6
             self.gain += error / (1 + self.counts.epoch) ** 0.8

@@ -229,7 +229,7 @@ class Journal:
         note, report = next(notes, None), next(reports, None)
         while note is not None or report is not None:
             entry: Report | Note
-            if note is not None and (report is None or note[0].after_seq < report[0].seq):  # type: ignore[union-attr]
+            if note is not None and (report is None or note[0].after_seq < report[0].seq):
                 entry, found = note
                 number += 1
                 right = entry[:2] == (number, seq)

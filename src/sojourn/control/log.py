@@ -55,13 +55,13 @@ class Log:
 
     def check_pairs(self, knowledge: Knowledge) -> np.ndarray:
         """Return the pair of each sojourn, or name the first row whose action is not admissible in its state."""
-        pairs = knowledge.pair_table[self.state, self.action]
+        pairs: np.ndarray = knowledge.pair_table[self.state, self.action].astype(np.int64)
         if (pairs < 0).any():
             i = int(np.argmax(pairs < 0))
             raise FileError(f"row {self.row[i]} has action {self.actions[int(self.action[i])]!r} in state "
                             f"{self.states[int(self.state[i])]!r}, where it is not admissible ({int((pairs < 0).sum())} rows). "
                             "Drop these rows, or tell a knowledge that has these pairs.")
-        return pairs.astype(np.int64)
+        return pairs
 
     def parts(self, knowledge: Knowledge, which: slice = slice(None)) -> dict[str, np.ndarray]:
         """Return columns for `History.of_parts`: what was paid as the log says, or else as is known."""

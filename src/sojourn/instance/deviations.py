@@ -70,7 +70,7 @@ class _Deviations:
         self.rows = np.diff(self.model.row_start)[self.pairs]
 
     def policy(self, pair: int, choice: np.ndarray) -> np.ndarray:
-        policy = self.model.pair_action[self.kept[choice]]
+        policy: np.ndarray = self.model.pair_action[self.kept[choice]]
         policy[self.model.pair_state[pair]] = self.model.pair_action[pair]
         return policy
 

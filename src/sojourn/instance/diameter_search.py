@@ -70,7 +70,7 @@ class Search:
         action()
         n = self.passage.n_states
         one = min(1.5e-10 * n**3 if self.passage.uses_dense else 1e-5 * n, 1e-8 * n * (self.passage.band + 1) ** 2)
-        return (len(before) - len(self._rest())) * one > price
+        return bool((len(before) - len(self._rest())) * one > price)
 
     def _next(self, rest: np.ndarray, last: int) -> int:
         """Return the target with the largest bound; among unbounded ones the farthest from the last target."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import rate_bounds_pair
 from sojourn.solving.evaluate import evaluate
 from sojourn.solving.solution import Solution
+
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
 REWARDS = ("known", "bernoulli")
 
@@ -296,7 +300,7 @@ class Difficulty(RegretBounds):
 
         return as_html(self)
 
-    def plot(self, path: Any = None, epochs: float = 1e6) -> Any:
+    def plot(self, path: str | PathLike[str] | None = None, epochs: float = 1e6) -> Figure:
         """Draw the one-page card (needs the extra `plot`)."""
         from sojourn.report.difficulty import plot_difficulty
 

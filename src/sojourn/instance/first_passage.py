@@ -116,7 +116,8 @@ class Passage:
         system = self._system(choice, target)
         lu = factor(system)
         x = lu.solve(cost)
-        return x + lu.solve(cost - system @ x)
+        refined: np.ndarray = x + lu.solve(cost - system @ x)
+        return refined
 
     def _system(self, choice: np.ndarray, target: int) -> Any:
         from scipy.sparse import csc_matrix, identity
@@ -139,13 +140,15 @@ class Passage:
 
     @cached_property
     def _full(self) -> np.ndarray:
-        return self.matrix.toarray()
+        table: np.ndarray = self.matrix.toarray()
+        return table
 
     # ---- the best policy -------------------------------------------------------------------------------------------
 
     def ahead(self, value: np.ndarray) -> np.ndarray:
         """Return cost + Σ p V of every choice."""
-        return self.cost + self.matrix @ value
+        next_value: np.ndarray = self.cost + self.matrix @ value
+        return next_value
 
     def chosen(self, ahead: np.ndarray, current: np.ndarray) -> np.ndarray:
         """Return the best choice of each state, the current one unless another is better beyond rounding."""
@@ -205,11 +208,13 @@ class Passage:
 
         Of every choice's cost when the largest cost is sought.
         """
-        return passage_excess(*self._arrays, self.sign, np.ascontiguousarray(value), target, EPSILON)
+        excess: np.ndarray = passage_excess(*self._arrays, self.sign, np.ascontiguousarray(value), target, EPSILON)
+        return excess
 
     def excess_below(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Return δ per column with true V >= value/(1 + δ): no choice costs less than `value` allows by more than δ."""
-        return passage_shortfall(*self._arrays, np.ascontiguousarray(value), target, EPSILON)
+        shortfall: np.ndarray = passage_shortfall(*self._arrays, np.ascontiguousarray(value), target, EPSILON)
+        return shortfall
 
     def sweep(self, value: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Return one Bellman step of the (S, T) values, 0 at the target of each column."""

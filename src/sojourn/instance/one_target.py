@@ -38,7 +38,8 @@ class Reached:
 
     def low(self) -> np.ndarray:
         """Return proved lower bounds of the best costs."""
-        return self.value * (np.exp(-self.below) * (1 - 4 * EPSILON))
+        below: np.ndarray = self.value * (np.exp(-self.below) * (1 - 4 * EPSILON))
+        return below
 
     def high(self) -> np.ndarray:
         """Return proved upper bounds of the best costs."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sojourn.errors import TooLarge
 from sojourn.instance.first_passage import Passage
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.certificate import generator_step
 from sojourn.solving.double_double import Pair, add
-from sojourn.solving.elimination import TooLarge
 from sojourn.solving.optimality import EPSILON
 from sojourn.solving.refine import optimal_refined
 from sojourn.solving.solution import Solution

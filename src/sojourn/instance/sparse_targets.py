@@ -31,20 +31,22 @@ class SparseTargets:
     def cycle(self, cost: np.ndarray) -> np.ndarray:
         """Return the expected cost between two visits of each state; infinite where a state is too rare for floats."""
         with np.errstate(divide="ignore", over="ignore"):
-            return (self.law @ cost) / self.law
+            cycle: np.ndarray = (self.law @ cost) / self.law
+            return cycle
 
     def columns(self, targets: np.ndarray) -> np.ndarray:
         """Return Z[., t] for some targets: expected visits of t before the chain stops."""
         right = np.zeros((self.n_states, len(targets)))
         right[targets, np.arange(len(targets))] = 1.0
-        return self.factors.solve(right)
+        solved: np.ndarray = self.factors.solve(right)
+        return solved
 
     def hits(self, cost: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Return H[s, t], the expected cost of reaching some targets; not finite in columns lost to rounding."""
         z, total, cycle = self.columns(targets), self.factors.solve(cost), self.cycle(cost)[targets]
         own = z[targets, np.arange(len(targets))]
         with np.errstate(all="ignore"):
-            found = total[:, None] - total[targets][None, :] + cycle[None, :] * (own[None, :] - z)
+            found: np.ndarray = total[:, None] - total[targets][None, :] + cycle[None, :] * (own[None, :] - z)
         found[targets, np.arange(len(targets))] = 0.0
         return found
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inner, kernel
 from sojourn.kernels.planning import Model, evaluate_policy
 
 STEPS = 200
@@ -278,6 +278,19 @@ def kl_bellman(u, problem):
     return u_next, pair, rate, rows
 
 
+@inner
+def moved(u, u_next, low, step, pair, rate, rows, next_state, problem):
+    """Move u to the values of the policy `pair` on the rows and rates chosen for it; every fourth time a damped Bellman step."""
+    if step % 4 < 3:
+        bias, reward = np.empty(len(u)), problem.reward
+        model = Model(problem.pair_start, problem.row_start, next_state, rows, reward, problem.running, rate)
+        evaluate_policy(model, pair, bias)
+        if np.isfinite(bias).all() and np.abs(bias).max() < 1e7 * (1.0 + np.abs(u).max() + np.abs(reward).max()):
+            u[:] = bias
+            return
+    u += 0.9 * (u_next - u) - 0.9 * low
+
+
 @kernel
 def kl_optimism(u, tolerance, max_steps, problem):
     """Policy iteration over the extended model until one Bellman step has span(Tu - u) < tolerance; u is changed in place.
@@ -285,20 +298,13 @@ def kl_optimism(u, tolerance, max_steps, problem):
     Returns (pair, rate, low, high, steps, converged), low and high the extremes of Tu - u.  Every fourth step is a damped
     Bellman step.
     """
-    bias, reward = np.empty(len(u)), problem.reward
     low, high = -np.inf, np.inf
-    pair, rate = np.zeros(len(u), dtype=np.int64), np.zeros(len(reward))
+    pair, rate = np.zeros(len(u), dtype=np.int64), np.zeros(len(problem.reward))
     for step in range(max_steps):
         u_next, pair, rate, rows = kl_bellman(u, problem)
         low = (u_next - u).min()
         high = (u_next - u).max()
         if high - low < tolerance:
             return pair, rate[pair], low, high, step + 1, True
-        if step % 4 < 3:
-            model = Model(problem.pair_start, problem.row_start, problem.next_state, rows, reward, problem.running, rate)
-            evaluate_policy(model, pair, bias)
-            if np.isfinite(bias).all() and np.abs(bias).max() < 1e7 * (1.0 + np.abs(u).max() + np.abs(reward).max()):
-                u[:] = bias
-                continue
-        u += 0.9 * (u_next - u) - 0.9 * low
+        moved(u, u_next, low, step, pair, rate, rows, problem.next_state, problem)
     return pair, rate[pair], low, high, max_steps, False

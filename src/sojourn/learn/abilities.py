@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from sojourn.learn.counts import Counts
-from sojourn.learn.learner import Learner
+from sojourn.learn.learner import Learner, Plan
+
+
+class Planning(Protocol):
+    """Whatever makes plans: the least that a learner must have, or `act`."""
+
+    def plan(self) -> Plan: ...
+
+
+class Acting(Protocol):
+    """Whatever chooses an action at every epoch anew."""
+
+    def act(self, state: int, /) -> int: ...
 
 
 @dataclass(frozen=True)

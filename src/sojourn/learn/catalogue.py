@@ -11,15 +11,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, overload
 
 from sojourn.errors import ParameterError, unknown_name
+from sojourn.learn.streams import Seed
 from sojourn.model.knowledge import Knowledge
 from sojourn.outside import brought, first_line, object_at
 
 if TYPE_CHECKING:
     from sojourn.learn.learner import Learner
     from sojourn.model.ctmdp import CTMDP
+
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,10 @@ _ENTRIES = [
           "optimism over KL balls and exponential-KL intervals, CT-UCRL's episodes",
           "rewards, rate bounds; supports if told", "confidence 1 - delta at all times, hence optimism; no regret bound of its own",
           "Filippi, Cappe, Garivier 2010; Gao and Zhou, alg: CTUCRL"),
+    Entry("ct-joint-ucrl", "sojourn.learn.ct_joint_ucrl:CTJointUCRL",
+          "optimism over one set per pair for row and rate together, CT-UCRL's episodes",
+          "rewards, rate bounds; supports if told", "confidence 1 - delta at all times, hence optimism; no regret bound of its own",
+          "Robbins 1970 (mixtures); Gao and Zhou, alg: CTUCRL"),
     Entry("ct-psrl", "sojourn.learn.ct_psrl:CTPSRL", "follows the best policy of a model drawn from a Dirichlet x Gamma posterior",
           "rewards, rate bounds; supports if told", "nothing in continuous time; heavy tail seen",
           "Osband, Russo, Van Roy 2013; Ouyang, Gagrani, Nayyar, Jain 2017 (TSDE)"),
@@ -126,12 +133,16 @@ def learner_class(which: str | type, folder: Path | None = None) -> type:
     return found
 
 
-def is_named(value: Any) -> bool:
+def is_named(value: Any) -> TypeGuard[str | type]:
     """Return whether `value` says which learner to make: a name, "module:Class", or a class."""
     return isinstance(value, (str, type))
 
 
-def learner(which: str | type, knowledge: Knowledge, seed: Any = 0, folder: Path | None = None, **parameters: Any) -> Learner:
+@overload
+def learner(which: str, knowledge: Knowledge, seed: Seed = 0, folder: Path | None = None, **parameters: Any) -> Learner: ...
+@overload
+def learner(which: type[Kind], knowledge: Knowledge, seed: Seed = 0, folder: Path | None = None, **parameters: Any) -> Kind: ...
+def learner(which: str | type, knowledge: Knowledge, seed: Seed = 0, folder: Path | None = None, **parameters: Any) -> Any:
     """Return a new learner: by name, by "module:Class" or by its class; `seed` is its own, `parameters` its constructor's."""
     kind = learner_class(which, folder)
     allowed = inspect.signature(kind).parameters
@@ -142,13 +153,13 @@ def learner(which: str | type, knowledge: Knowledge, seed: Any = 0, folder: Path
     if wrong:
         known = [p for p in allowed if p not in ("knowledge", "seed")]
         raise ParameterError(f"{said_name(which)}: " + unknown_name("parameter", wrong[0], known))
-    made: Learner = kind(knowledge, **parameters)
+    made = kind(knowledge, **parameters)
     with suppress(AttributeError):  # a class of others may have no room for it
         made.called = said_name(which)
     return made
 
 
-def learner_for(model: CTMDP, which: str | type, *, knowledge: Knowledge | None = None, seed: Any = 0,
+def learner_for(model: CTMDP, which: str | type, *, knowledge: Knowledge | None = None, seed: Seed = 0,
                 parameters: Mapping[str, Any] | None = None, folder: Path | None = None) -> Learner:
     """Return a new learner for `model`, told `knowledge` (by default the model's); one that must be shown the model is."""
     given = dict(parameters or {})

@@ -30,7 +30,7 @@ def pairs_of(history: History, knowledge: Knowledge) -> np.ndarray:
         if wrong.size:
             row = int(wrong[0])
             raise ReportError(f"row {row} has {name} {values[row]}; it must be an index below {limit}. Nothing was counted.")
-    pairs = knowledge.pair_table[state, action].astype(np.int64)
+    pairs: np.ndarray = knowledge.pair_table[state, action].astype(np.int64)
     for name, values, fine, rule in (
         ("action", action, pairs >= 0, "admissible in its state"),
         ("holding_time", tau, np.isfinite(tau) & (tau > 0), "finite and above 0"),
@@ -122,7 +122,9 @@ class Counts:
 
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (row_start, next_state, count): the successors seen from each pair, in order of the state."""
-        return sorted_rows(self.head, self.slot_state, self.slot_next, self.slot_count, int(self.used[0]))
+        rows: tuple[np.ndarray, np.ndarray, np.ndarray]
+        rows = sorted_rows(self.head, self.slot_state, self.slot_next, self.slot_count, int(self.used[0]))
+        return rows
 
     def state(self) -> dict[str, Any]:
         arrays = {name: getattr(self, name).copy() for name in ARRAYS}

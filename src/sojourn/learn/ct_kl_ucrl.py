@@ -41,8 +41,7 @@ class CTKLUCRL(Learner):
         self.radius_scale = positive("radius_scale", radius_scale)
         self.belief = Posterior(knowledge)
         self.values = np.zeros(knowledge.n_states)
-        step = np.outer((knowledge.rate_min, knowledge.rate_max), knowledge.reward) + knowledge.running
-        self.scale = float(np.ptp(step)) / knowledge.rate_max or 1.0
+        self.scale = reward_spread(knowledge)
         self.level = (self.delta / (2 * knowledge.n_pairs)) ** self.radius_scale  # of each single set
         if self.level < SMALLEST:
             raise ParameterError(f"radius_scale is {self.radius_scale:g} with delta = {self.delta:g}; (delta/2P)^radius_scale must "
@@ -87,3 +86,9 @@ class CTKLUCRL(Learner):
         table = self.knowledge.table
         return {**super().snapshot(), "transition_radius": table(self.known.row_radius),
                 "rate_interval": table(np.stack([self.known.rate_low, self.known.rate_high], axis=1))}
+
+
+def reward_spread(knowledge: Knowledge) -> float:
+    """Return how far the rewards of a uniformised step, r λ/λ_max + c/λ_max, lie apart over the rate bounds; 1 if they do not."""
+    step = np.outer((knowledge.rate_min, knowledge.rate_max), knowledge.reward) + knowledge.running
+    return float(np.ptp(step)) / knowledge.rate_max or 1.0

@@ -47,7 +47,7 @@ class Plan:
     info: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class History:
     """What happened: one row per epoch, at most MAX_CHUNK rows; states and actions are positions.
 
@@ -80,6 +80,9 @@ class History:
 
     def __len__(self) -> int:
         return len(self.state)
+
+    def __repr__(self) -> str:
+        return f"<History: {len(self):,} epochs, time {self.holding_time.sum():.6g}, reward {self.reward.sum():.6g}>"
 
 
 class Learner:
@@ -194,7 +197,7 @@ class Learner:
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={text}" for name, text in self.parameters.items() if text != "None")
         counted = f": {self.counts.epoch - 1:,} epochs counted" if self.counts is not None else ""
-        return f"<{type(self).__name__}({given}){counted}>"
+        return f"<{self.called or type(self).__name__}({given}){counted}>"
 
 
 def checked_knowledge(knowledge: Any) -> Knowledge:

@@ -165,7 +165,8 @@ def transition_radius(visits: np.ndarray, n_states: int, n_actions: int, epoch: 
     >>> transition_radius(np.array([17]), 3, 2, 100, 0.01).round(6).tolist()
     [5.116632]
     """
-    return np.sqrt(14 * n_states * log(2 * n_actions * epoch / delta) / np.maximum(1, visits))
+    radius: np.ndarray = np.sqrt(14 * n_states * log(2 * n_actions * epoch / delta) / np.maximum(1, visits))
+    return radius
 
 
 def holding_radius(visits: np.ndarray, n_states: int, n_actions: int, epoch: int, delta: float, rate_min: float) -> np.ndarray:
@@ -174,7 +175,8 @@ def holding_radius(visits: np.ndarray, n_states: int, n_actions: int, epoch: int
     >>> holding_radius(np.array([17]), 3, 2, 100, 0.01, 0.5).round(6).tolist()
     [24.827572]
     """
-    return 4 / rate_min * np.sqrt(14 * log(2 * n_actions * n_states * epoch / delta) / np.maximum(1, visits))
+    radius: np.ndarray = 4 / rate_min * np.sqrt(14 * log(2 * n_actions * n_states * epoch / delta) / np.maximum(1, visits))
+    return radius
 
 
 def reward_radius(visits: np.ndarray, n_states: int, n_actions: int, epoch: int, delta: float) -> np.ndarray:
@@ -183,7 +185,8 @@ def reward_radius(visits: np.ndarray, n_states: int, n_actions: int, epoch: int,
     >>> reward_radius(np.array([0, 100]), 3, 2, 100, 0.01).round(6).tolist()
     [6.397919, 0.639792]
     """
-    return np.sqrt(7 * log(2 * n_states * n_actions * epoch / delta) / (2 * np.maximum(1, visits)))
+    radius: np.ndarray = np.sqrt(7 * log(2 * n_states * n_actions * epoch / delta) / (2 * np.maximum(1, visits)))
+    return radius
 
 
 def rate_interval(visits: np.ndarray, mean: np.ndarray, radius: np.ndarray, rate_min: float,

@@ -69,7 +69,8 @@ def _deterministic(array: np.ndarray, knowledge: Knowledge) -> np.ndarray:
         allowed = ", ".join(f"{a} ({knowledge.actions.label(a)})" for a in knowledge.pair_action[first:last][:20])
         raise ParameterError(f"the plan's policy chooses action {array[s]} in state {knowledge.states[s]!r}, "
                              f"which is not admissible there; choose of: {allowed}.")
-    return pair.astype(np.int64)
+    pairs: np.ndarray = pair.astype(np.int64)
+    return pairs
 
 
 def _cumulative(array: np.ndarray, knowledge: Knowledge) -> np.ndarray:
@@ -103,10 +104,11 @@ def quota_left(quota: Any, knowledge: Knowledge) -> np.ndarray:
         number = False
     if not number:
         raise ParameterError(f"the plan's quota is {quota!r}; it must hold numbers, the visits that each pair may still take.")
-    if array.shape == (knowledge.n_states, knowledge.n_actions) and array.shape != (knowledge.n_pairs,):
+    if array.shape == (knowledge.n_states, knowledge.n_actions):
         array = array[knowledge.pair_state, knowledge.pair_action]
     if array.shape != (knowledge.n_pairs,):
         raise ParameterError(f"the plan's quota has shape {array.shape}; it must be ({knowledge.n_pairs},) or (states, actions).")
     if not array.min() >= 1:
         raise ParameterError(f"the plan's quota holds {array.min()}; each pair needs at least 1, or the plan could end at once.")
-    return np.minimum(array, NO_LIMIT).astype(np.int64)
+    limits: np.ndarray = np.minimum(array, NO_LIMIT).astype(np.int64)
+    return limits

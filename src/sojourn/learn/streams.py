@@ -8,6 +8,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 
+Seed = int | np.random.SeedSequence  # what random numbers start from: the same seed, the same numbers
 WORLD_STREAM, LEARNER_STREAM = range(2)
 
 

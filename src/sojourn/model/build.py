@@ -208,4 +208,5 @@ def _normalized(matrix: sparse.csr_matrix) -> np.ndarray:
         return matrix.data
     total = np.add.reduceat(matrix.data, matrix.indptr[:-1])
     fix = np.isfinite(total) & (total > 0) & (np.abs(total - 1) > 1e-12)
-    return matrix.data / np.repeat(np.where(fix, total, 1.0), lengths)
+    divided: np.ndarray = matrix.data / np.repeat(np.where(fix, total, 1.0), lengths)
+    return divided

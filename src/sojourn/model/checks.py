@@ -10,11 +10,12 @@ import numpy as np
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.forced import Forced
 from sojourn.model.graph import closed_classes, edges, end_components, strong_components
+from sojourn.model.words import html_card
 
 SHOWN = 8
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Verdict:
     """Yes (`holds` is True), no (False) or not decided (None), said in `statement`; true in an `if` only when it is yes.
 
@@ -33,12 +34,19 @@ class Verdict:
     def __bool__(self) -> bool:
         return self.holds is True
 
+    @property
+    def word(self) -> str:
+        """`yes`, `no` or `not decided`."""
+        return {True: "yes", False: "no", None: "not decided"}[self.holds]
+
     def __str__(self) -> str:
-        word = {True: "yes", False: "no", None: "not decided"}[self.holds]
-        return f"{self.question}: {word}. {self.statement}"
+        return f"{self.question}: {self.word}. {self.statement}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Checks:
     """The four verdicts on a model."""
 
@@ -54,7 +62,11 @@ class Checks:
         """Return one line a verdict."""
         return "\n".join(str(verdict) for verdict in self)
 
-    __str__ = summary
+    __str__ = __repr__ = summary
+
+    def _repr_html_(self) -> str:
+        rows = [(verdict.question, verdict.word, verdict.statement) for verdict in self]
+        return html_card("Does the model meet the assumptions?", ("assumption", "holds", "why"), rows)
 
 
 def check(model: CTMDP) -> Checks:
@@ -170,7 +182,8 @@ def _multichain(forced: Forced, question: str, one: np.ndarray, two: np.ndarray)
 
 
 def _first_actions(model: CTMDP) -> np.ndarray:
-    return model.pair_action[model.pair_start[:-1]]
+    first: np.ndarray = model.pair_action[model.pair_start[:-1]]
+    return first
 
 
 def _set(model: CTMDP, states: np.ndarray) -> str:

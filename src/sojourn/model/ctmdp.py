@@ -141,7 +141,7 @@ class CTMDP:
         chosen = chosen_actions(policy, self.states, self.actions)
         wanted = np.arange(self.n_states) * self.n_actions + chosen
         key = self.pair_state * self.n_actions + self.pair_action
-        found = np.minimum(np.searchsorted(key, wanted), self.n_pairs - 1)
+        found: np.ndarray = np.minimum(np.searchsorted(key, wanted), self.n_pairs - 1)
         wrong = np.flatnonzero(key[found] != wanted)
         if wrong.size:
             self.pair_at(int(wrong[0]), int(chosen[wrong[0]]))  # says why

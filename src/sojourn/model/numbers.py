@@ -35,7 +35,7 @@ def _check_entries(name: str, value: Any, index: tuple[int, ...] = ()) -> None:
     """Raise on the first entry that is not a real number: booleans, strings, None, complex numbers, dates."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "iuf":
         if np.ma.is_masked(value):
-            raise ModelError(f"{name} has {np.ma.count_masked(value)} masked entries; fill them or use `admissible`.")
+            raise ModelError(f"{name} has {int(np.ma.getmaskarray(value).sum())} masked entries; fill them or use `admissible`.")
         return
     if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
         if len(index) >= MAX_AXES:

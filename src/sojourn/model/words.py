@@ -1,8 +1,9 @@
-"""Words: a model for a notebook, and which texts can be shown."""
+"""Results in words for a notebook, a headline and a small table; and which texts can be shown."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -17,15 +18,25 @@ def has_control(text: str) -> bool:
     return not text.isprintable() and any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text)
 
 
+def html_card(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], more: str = "") -> str:
+    """Return a bold line, a table and a last line as HTML; everything is escaped.
+
+    >>> html_card("<Run>", ("N",), [("1",)], "and 2 more")
+    '<div><b>&lt;Run&gt;</b><table><tr><th>N</th></tr><tr><td>1</td></tr></table><p>and 2 more</p></div>'
+    """
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    last = f"<p>{escape(more)}</p>" if more else ""
+    return f"<div><b>{escape(title)}</b><table><tr>{top}</tr>{body}</table>{last}</div>"
+
+
 def model_html(model: CTMDP) -> str:
     """Return the summary line and the first choices as an HTML table."""
-    head = "".join(f"<th>{h}</th>" for h in ("state", "action", "rate", "reward", "running", "next"))
-    body = []
+    rows = []
     for k in range(min(ROWS, model.n_pairs)):
         row = slice(model.row_start[k], model.row_start[k + 1])
         jumps = ", ".join(f"{model.states.label(j)}: {p:.4g}" for j, p in zip(model.next_state[row], model.probability[row]))
-        cells = (model.states.label(model.pair_state[k]), model.actions.label(model.pair_action[k]), f"{model.rate[k]:.6g}",
-                 f"{model.reward[k]:.6g}", f"{model.running[k]:.6g}", jumps if len(jumps) < 90 else jumps[:87] + "...")
-        body.append("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in cells) + "</tr>")
-    more = f"<p>and {model.n_pairs - ROWS} more choices</p>" if model.n_pairs > ROWS else ""
-    return f"<div><b>{escape(repr(model)[1:-1])}</b><table><tr>{head}</tr>{''.join(body)}</table>{more}</div>"
+        rows.append((model.states.label(model.pair_state[k]), model.actions.label(model.pair_action[k]), f"{model.rate[k]:.6g}",
+                     f"{model.reward[k]:.6g}", f"{model.running[k]:.6g}", jumps if len(jumps) < 90 else jumps[:87] + "..."))
+    more = f"and {model.n_pairs - ROWS} more choices" if model.n_pairs > ROWS else ""
+    return html_card(repr(model)[1:-1], ("state", "action", "rate", "reward", "running", "next"), rows, more)

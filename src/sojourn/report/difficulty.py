@@ -15,6 +15,7 @@ from sojourn.report.look import COLORS, matplotlib, save, with_look
 
 if TYPE_CHECKING:
     from sojourn.instance.difficulty import Difficulty
+    from sojourn.report.look import Figure
 
 KINDS = ("png", "svg", "pdf")
 PAIRS = 14  # suboptimal pairs shown as bars
@@ -31,15 +32,13 @@ def check_card_name(path: str | PathLike[str]) -> str:
 
 
 @with_look
-def plot_difficulty(found: Difficulty, path: str | PathLike[str] | None = None, epochs: float = 1e6) -> Any:
+def plot_difficulty(found: Difficulty, path: str | PathLike[str] | None = None, epochs: float = 1e6) -> Figure:
     """Return the card as a matplotlib Figure, and write it to `path` (.png, .svg, .pdf) if given."""
     kind = None if path is None else check_card_name(path)
     matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from sojourn.report.picture import Picture
 
-    fig = Figure(figsize=(11, 8.2), layout="constrained")
-    FigureCanvasAgg(fig)
+    fig = Picture(figsize=(11, 8.2), layout="constrained")
     notes = _notes(found)
     parts = fig.add_gridspec(3, 1, height_ratios=[3.6, 3.2, 0.24 + 0.16 * notes.count("\n")], hspace=0.06)
     top = parts[0].subgridspec(1, 2, width_ratios=[1.15, 1])

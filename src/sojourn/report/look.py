@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from sojourn.errors import require
+
+if TYPE_CHECKING:  # the figure that every picture is returned as; other folders take the name from here
+    from matplotlib.figure import Figure as Figure
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # Okabe and Ito's palette, in an order in which neighbours also differ in lightness
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#404040", "#999999")
@@ -44,16 +52,16 @@ def matplotlib() -> Any:
     return require("matplotlib", "plot")
 
 
-def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
+def new_figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, Any]:
     """Return a figure of our look (inches) and its axes; it belongs to nobody's global state."""
     with matplotlib().rc_context(SETTINGS):
-        from matplotlib.figure import Figure
+        from sojourn.report.picture import Picture
 
-        figure = Figure(figsize=(width, height), layout="constrained")
-        return figure, figure.subplots(rows, columns, squeeze=False, **options)
+        figure = Picture(figsize=(width, height), layout="constrained")
+        return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def save(figure: Any, file: Any, kind: str) -> None:
+def save(figure: Figure, file: Any, kind: str) -> None:
     """Write a figure; equal figures give equal bytes."""
     with matplotlib().rc_context(SETTINGS):
         facts = {
@@ -64,17 +72,48 @@ def save(figure: Any, file: Any, kind: str) -> None:
         figure.savefig(file, format=kind, dpi=200, metadata=facts[kind])
 
 
+def legend_above(figure: Figure, axes: Any, across: int = 54) -> None:
+    """Put the legend of `axes` over the figure, in as many columns as fit into `across` characters."""
+    handles, labels = axes.get_legend_handles_labels()
+    for columns in range(len(labels), 0, -1):
+        rows = -(-len(labels) // columns)
+        if sum(max(map(len, labels[i : i + rows])) + 8 for i in range(0, len(labels), rows)) <= across:
+            break
+    figure.legend(handles, labels, loc="outside upper center", ncols=max(1, columns), handlelength=2.6, columnspacing=1.2)
+
+
+def literal(text: str) -> str:
+    """Return the text for matplotlib to write as it stands: a dollar sign does not begin a formula.
+
+    >>> literal("costs $5, not $6")
+    'costs \\\\$5, not \\\\$6'
+    """
+    return text.replace("$", r"\$")
+
+
+def shortened(text: str, width: int, lines: int) -> list[str]:
+    """Return the text in at most so many lines of at most so many characters, with an ellipsis where it does not fit.
+
+    >>> shortened("a machine that waits for parts", 12, 2)
+    ['a machine', 'that waits…']
+    """
+    from textwrap import wrap
+
+    found = wrap(text, width) or [""]
+    if len(found) > lines:
+        found = [*found[: lines - 1], found[lines - 1][: width - 1].rstrip() + "…"]
+    return found
+
+
 def line_of(i: int) -> dict[str, Any]:
     """Return colour and dashes of the i-th learner, the same in every figure."""
     return {"color": COLORS[i % len(COLORS)], "linestyle": DASHES[i % len(DASHES)]}
 
 
-def with_look(function: Any) -> Any:
+def with_look(function: Callable[P, R]) -> Callable[P, R]:
     """Draw inside our settings, and leave everybody else's as they were."""
-    from functools import wraps
-
     @wraps(function)
-    def drawn(*values: Any, **options: Any) -> Any:
+    def drawn(*values: P.args, **options: P.kwargs) -> R:
         with matplotlib().rc_context(SETTINGS):
             return function(*values, **options)
 

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.report.model_style import (
-    DARK,
-    INK,
-    MIDDLE,
-    PALE,
-    axis_names,
-    coordinates,
-    figure,
-    literal,
-    plain_axes,
-    write_title,
-)
+from sojourn.report.look import literal
+from sojourn.report.model_style import DARK, INK, MIDDLE, PALE, axis_names, coordinates, figure, plain_axes, write_title
+
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
 FEW = 25  # states up to which every one gets its tick and its dot
 MANY = 300  # states from which on bars would be too many, and most of the line is empty
 
 
-def plot_curves(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None, title: str | None = None) -> Any:
+def plot_curves(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None, title: str | None = None) -> Figure:
     """Return the figure: policy, share of time and bias against the state, one under the other."""
     at = coordinates(model.states.labels)
     numbers = at is not None and at.shape[1] == 1

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.report.model_style import DARK, INK, PALE, SOFT, figure, literal, shortened, text_on, write_title
+from sojourn.report.look import literal, shortened
+from sojourn.report.model_style import DARK, INK, PALE, SOFT, figure, text_on, write_title
+
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
 RADIUS = 0.58  # of a state's circle; its neighbours in a line stand 2.6 away
 SMALL = 12  # states up to which a graph is drawn by itself
@@ -22,7 +26,8 @@ def layout(model: Any) -> np.ndarray:
         return np.array([[0.0, 0.0], [3.4, 0.0]])
     angle = np.pi / 2 - 2 * np.pi * _round_trip(model) / n
     radius = max(1.6, 0.42 * n)
-    return radius * np.column_stack([np.cos(angle), np.sin(angle)])
+    places: np.ndarray = radius * np.column_stack([np.cos(angle), np.sin(angle)])
+    return places
 
 
 def _round_trip(model: Any) -> np.ndarray:
@@ -42,7 +47,7 @@ def _round_trip(model: Any) -> np.ndarray:
     return place
 
 
-def plot_graph(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None, title: str | None = None) -> Any:
+def plot_graph(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None, title: str | None = None) -> Figure:
     """Return the figure: states shaded by their share of time, the jumps of the optimal policy bold with their intensities."""
     place = layout(model)
     flat = bool(np.ptp(place[:, 1]) == 0)
@@ -104,7 +109,8 @@ def _on_arrow(start: np.ndarray, end: np.ndarray, bend: float, share: float) -> 
     """Return the point of a bent arrow after `share` of its course; not its middle, where the arrows of a circle cross."""
     along = end - start
     control = (start + end) / 2 + np.array([along[1], -along[0]]) * bend
-    return (1 - share) ** 2 * start + 2 * share * (1 - share) * control + share**2 * end
+    curve: np.ndarray = (1 - share) ** 2 * start + 2 * share * (1 - share) * control + share**2 * end
+    return curve
 
 
 def _loop(ax: Any, at: np.ndarray, out: np.ndarray, color: str, width: float, mine: float) -> None:

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.report.model_style import (
-    INK,
-    SOFT,
-    action_colors,
-    axis_names,
-    coordinates,
-    figure,
-    literal,
-    plain_axes,
-    text_on,
-    write_title,
-)
+from sojourn.report.look import literal
+from sojourn.report.model_style import INK, SOFT, action_colors, axis_names, coordinates, figure, plain_axes, text_on, write_title
+
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
 MAX_SLICES = 4
 LARGE = 40  # states along an axis up to which all of them are shown
@@ -32,7 +25,7 @@ def is_grid(labels: Any) -> bool:
     return at.shape[1] == 2 or len(np.unique(at[:, 2])) <= MAX_SLICES
 
 
-def plot_grid(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None, title: str | None = None) -> Any:
+def plot_grid(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = None, title: str | None = None) -> Figure:
     """Return the figure: policy, share of time and bias, a column each (a row each where there are several slices)."""
     at = coordinates(model.states.labels)
     assert at is not None
@@ -127,7 +120,7 @@ def _fits(region: np.ndarray, spot: tuple[float, float], words: str) -> bool:
     while right < region.shape[1] - 1 and region[row, right + 1]:
         right += 1
     half = min(spot[1] - left, right - spot[1]) + 0.5
-    return 2 * half / region.shape[1] >= 0.03 * max(map(len, words.split("\n")))
+    return bool(2 * half / region.shape[1] >= 0.03 * max(map(len, words.split("\n"))))
 
 
 def _borders(ax: Any, image: np.ndarray, extent: list[float]) -> None:

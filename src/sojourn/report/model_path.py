@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.learn.abilities import called
-from sojourn.report.model_style import (
-    DARK,
-    INK,
-    MIDDLE,
-    SOFT,
-    WARM,
-    axis_names,
-    coordinates,
-    figure,
-    literal,
-    plain_axes,
-    shortened,
-)
+from sojourn.report.look import literal, shortened
+from sojourn.report.model_style import DARK, INK, MIDDLE, SOFT, WARM, axis_names, coordinates, figure, plain_axes
 from sojourn.report.models import save_figure
+
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
 MOST = 4000  # epochs drawn one by one
 FEW = 14  # states up to which each has its own tick
 
 
-def plot_path(run: Any, title: str | None = None, path: str | PathLike[str] | None = None) -> Any:
+def plot_path(run: Any, title: str | None = None, path: str | PathLike[str] | None = None) -> Figure:
     """Return a Figure of a recorded run (`simulate(..., record=True)`): the state over time, and the regret under it.
 
     The regret at time t is gain x t minus what was earned until then; the pseudo-regret adds the gap of every decision.

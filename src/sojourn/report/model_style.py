@@ -6,11 +6,15 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sojourn.errors import require
+from sojourn.report.look import literal
+
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
 INK = "#1b1f24"
 SOFT = "#6b7280"
@@ -22,15 +26,12 @@ SPARSE = 50  # places per state from which on the numbers in the labels are name
 FONT = {"family": "sans-serif", "size": 11}
 
 
-def figure(width: float, height: float) -> Any:
+def figure(width: float, height: float) -> Figure:
     """Return an empty figure of that size in inches, drawn without any window or global state."""
     require("matplotlib", "plot")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from sojourn.report.picture import Picture
 
-    fig = Figure(figsize=(width, height), dpi=150, facecolor=PAPER, layout="constrained")
-    FigureCanvasAgg(fig)
-    return fig
+    return Picture(figsize=(width, height), dpi=150, facecolor=PAPER, layout="constrained")
 
 
 def action_colors(n: int) -> list[str]:
@@ -83,29 +84,6 @@ def axis_names(model: Any, dimensions: int, given: Sequence[str] | None = None) 
     if names and names[0].endswith(" 1"):  # "customers at queue 1", and so on for a third queue
         return [f"{names[0][:-1]}{i + 1}" for i in range(dimensions)]
     return ["state"] if dimensions == 1 else [f"x{i + 1}" for i in range(dimensions)]
-
-
-def literal(text: str) -> str:
-    """Return the text for matplotlib to write as it stands: a dollar sign does not begin a formula.
-
-    >>> literal("costs $5, not $6")
-    'costs \\\\$5, not \\\\$6'
-    """
-    return text.replace("$", r"\$")
-
-
-def shortened(text: str, width: int, lines: int) -> list[str]:
-    """Return the text in at most so many lines of at most so many characters, with an ellipsis where it does not fit.
-
-    >>> shortened("a machine that waits for parts", 12, 2)
-    ['a machine', 'that waits…']
-    """
-    from textwrap import wrap
-
-    found = wrap(text, width) or [""]
-    if len(found) > lines:
-        found = [*found[: lines - 1], found[lines - 1][: width - 1].rstrip() + "…"]
-    return found
 
 
 def title_of(model: Any, solution: Any) -> tuple[str, str]:

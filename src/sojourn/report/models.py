@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sojourn.errors import ParameterError, unknown_name
 from sojourn.model.ctmdp import CTMDP
@@ -12,24 +13,26 @@ from sojourn.report.model_curves import plot_curves
 from sojourn.report.model_graph import SMALL, plot_graph
 from sojourn.report.model_grid import is_grid, plot_grid
 from sojourn.report.model_style import coordinates
+from sojourn.solving.evaluate import evaluate
+from sojourn.solving.solution import Solution, require_solution_of
+from sojourn.solving.solve import solve
+
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
 KINDS = {"graph": plot_graph, "grid": plot_grid, "curves": plot_curves}
 MAX_GRAPH = 40
 TINY = 5  # states up to which even a line of states is drawn as a graph
 
 
-def plot_model(model: CTMDP, kind: str = "auto", solution: Any = None, policy: Any = None, axes: Sequence[str] | None = None,
-               title: str | None = None, path: str | PathLike[str] | None = None) -> Any:
+def plot_model(model: CTMDP, kind: str = "auto", solution: Solution | None = None, policy: Any = None,
+               axes: Sequence[str] | None = None, title: str | None = None, path: str | PathLike[str] | None = None) -> Figure:
     """Return a matplotlib Figure of the model under its optimal policy (needs the extra `plot`).
 
     `kind` is `graph` (states and jumps), `grid` (heat maps of policy, time and bias; labels like `(3, 5)`), `curves`
     (policy, time and bias along a line of states), or `auto`.  `solution` saves solving again; `policy` shows another
     policy instead of the optimal one; `axes` names the numbers in the labels; `path` also writes the picture.
     """
-    from sojourn.solving.evaluate import evaluate
-    from sojourn.solving.solution import require_solution_of
-    from sojourn.solving.solve import solve
-
     if kind not in ("auto", *KINDS):
         raise ParameterError(unknown_name("kind of picture", kind, ("auto", *KINDS)))
     if path is not None:
@@ -59,7 +62,7 @@ def kind_of(model: CTMDP) -> str:
     return "graph" if model.n_states <= (TINY if line else SMALL) else "curves"
 
 
-def save_figure(fig: Any, path: str | PathLike[str]) -> None:
+def save_figure(fig: Figure, path: str | PathLike[str]) -> None:
     """Write a figure to a .png, .svg or .pdf file."""
     check_picture_name(path)
     fig.savefig(path, bbox_inches="tight", pad_inches=0.15)
@@ -71,12 +74,8 @@ def check_picture_name(path: str | PathLike[str]) -> None:
         raise ParameterError(f"the picture's file is {str(path)!r}; its name must end in .png, .svg or .pdf.")
 
 
-def _shown(model: CTMDP, answer: Any, policy: Any) -> Any:
+def _shown(model: CTMDP, answer: Solution, policy: Any) -> Solution:
     """Return the solution with another policy in its place: its own gain and bias."""
-    from dataclasses import replace
-
-    from sojourn.solving.evaluate import evaluate
-
     pairs = model.policy_pairs(policy)
     value = evaluate(model, policy)
     return replace(answer, policy=model.pair_action[pairs], gain=value.gain, bias=value.bias, gain_bounds=(value.gain, value.gain))

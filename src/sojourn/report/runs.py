@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from sojourn.learn.abilities import called
 from sojourn.learn.doubling import Doubling
 from sojourn.report.look import COLORS, new_figure, save, with_look
 from sojourn.simulation.run import Run
+
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
 KINDS = ("png", "svg", "pdf")
 MANY = 60  # episodes whose starts are still marked
@@ -31,7 +34,7 @@ def check_picture(path: str | PathLike[str]) -> str:
 
 
 @with_look
-def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = True) -> Any:
+def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = True) -> Figure:
     """Draw the regret of a run, on plain and on logarithmic axes; write it to `path` if given; return the figure.
 
     With `bounds`, the lower bound C(M) log N (thm:main) is drawn beside it, and the proved upper bound of CT-UCRL where the

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sojourn.errors import FileError, ParameterError
-from sojourn.learn.catalogue import LEARNERS
 from sojourn.learn.saving import settings_in_words
-from sojourn.report.figures import FIGURES, model_labels
+from sojourn.report.curves import model_labels
+from sojourn.report.figures import FIGURES
+from sojourn.report.inline import inline_svg
 from sojourn.report.look import save
+from sojourn.report.study_words import ALT, about_bound, caption, findings, model_sentences, notes, opening
 from sojourn.report.style import PAGE
 from sojourn.report.tables import html_table
 from sojourn.study.failures import failure_lines
@@ -34,29 +34,12 @@ from sojourn.study.words import (
     latex,
     markdown,
     number,
-    without_bound,
 )
 
-MAX_FILE = 200_000  # characters of a model that a page takes in
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
-CAPTIONS = {
-    "regret": "{regret} against decisions, linear (left) and logarithmic (right). Line: mean; shade: 95 % band of the mean at each "
-    "point by itself; faint: single runs (at most 50).",
-    "growth": "Left: {regret} divided by log N; a logarithmic regret becomes flat. Right: both axes logarithmic, "
-    "against the bounds.",
-    "final": "Final {regret} of every run, with the mean and its 95 % band (thick), and the median (thin).",
-    "debt": "Exploration debt: mean visits to critical pairs over log N / K, the visits that any uniformly fast learner needs "
-    "to first "
-    "order. The pairs are those with the largest share of C(M); less than 0.001, and no visit at all, is drawn at 0.001.",
-    "policies": "Share of the decisions taken under each policy (index of the action in every state), mean over runs.",
-}
-ALT = {
-    "regret": "regret curves",
-    "growth": "growth of the regret against the bounds",
-    "final": "final regret of every run",
-    "debt": "visits over what the lower bound asks for",
-    "policies": "share of decisions under each policy",
-}
+MAX_FILE = 200_000  # characters of a model that a page takes in
 
 
 def write_report(
@@ -109,56 +92,6 @@ class Page:
             + (", common random numbers" if h["common_random_numbers"] else "")
         )
 
-    def findings(self) -> Iterator[str]:
-        """Yield a sentence for each model: who has the least mean regret, and whether that is shown."""
-        shown = {name for name, entry in LEARNERS.items() if entry.shown_the_model}  # they win by definition
-        told = {entry.label for entry in self.learners if entry.source["name"] in shown}
-        for model in model_labels(self.summary):
-            rows = sorted((r for r in self.summary.rows if r.model == model), key=lambda r: r.mean)
-            rows = [r for r in rows if r.learner not in told] or rows
-            best = rows[0]
-            band = f" (95 % band {number(best.low)} to {number(best.high)})" if best.replications > 1 else ""
-            ratio = f", {number(best.ratio)} times C(M) log N" if best.ratio == best.ratio else ""
-            if len(rows) == 1:
-                yield f"On {model}, {best.learner} has mean {self.words} {number(best.mean)}{band}{ratio}."
-                continue
-            near = [r.learner for r in rows[1:] if not self._shown(model, best.learner, r.learner)]
-            proof = (
-                "less than every other learner (5 % level, Holm)"
-                if not near
-                else "not shown to be less than that of " + " and ".join(near)
-            )
-            yield f"On {model}, {best.learner} has the least mean {self.words}, {number(best.mean)}{band}{ratio}; {proof}."
-
-    def _shown(self, model: str, a: str, b: str) -> bool:
-        return any(c.p_holm < 0.05 for c in self.summary.comparisons if c.model == model and {c.first, c.second} == {a, b})
-
-    def notes(self) -> list[str]:
-        """Return how the figures were made."""
-        s = self.summary
-        test = (
-            "the paired t-test (runs share the world's random numbers)" if s.horizon["common_random_numbers"] else "Welch's t-test"
-        )
-        band = "Student's t" if s.band == "t" else "the studentised bootstrap (2,000 resamples)"
-        return [
-            f"Shown is the {self.words}. Pseudo-regret is the sum over pairs of gap times visits; its mean is that of the "
-            "completed regret up to a bounded term, with much less noise. The other regrets: "
-            "sojourn study report STORE --regret regret|completed|adjusted.",
-            f"Bands are 95 % confidence bands of the mean over replications, by {band}, at each point by itself.",
-            *(
-                [
-                    f"Learners are compared by {test} on the final value, p-values corrected by Holm's method over all "
-                    f"{len(s.comparisons)} comparisons; the effect is Hedges' g, and P(first lower) the chance that a run of "
-                    "the first has "
-                    "less regret than one of the second."
-                ]
-                if s.comparisons
-                else []
-            ),
-            "C(M) log N is the lower bound of any uniformly fast learner, valid as N grows; a single finite run may be below it.",
-            *without_bound(s),
-        ]
-
     def knew(self) -> list[tuple[str, ...]]:
         """Return what each learner was, knew and is proved to do."""
         rows: list[tuple[str, ...]] = []
@@ -200,17 +133,11 @@ class Page:
 
     # ---- the page -----------------------------------------------------------------------------------------------
 
-    def figures(self, model: str) -> Iterator[tuple[str, Any]]:
+    def figures(self, model: str) -> Iterator[tuple[str, Figure]]:
         for name, draw in FIGURES.items():
             figure = draw(self.summary, model)
             if figure is not None:
                 yield name, figure
-
-    def caption(self, name: str, model: str) -> str:
-        text = CAPTIONS[name].format(regret=self.words)
-        if name == "regret" and self.summary.bounds[model].constant > 0:
-            text += " Dotted: C(M) log N, the lower bound of any uniformly fast learner."
-        return text[0].upper() + text[1:]
 
     def html(self) -> str:
         """Return the page as one HTML file without scripts and without a request to anywhere."""
@@ -222,25 +149,24 @@ class Page:
             )
         for line in failure_lines(s.failures):
             body.append(f'<p class="warn">{escape(line)}.</p>')
-        body.append("<ul class='findings'>" + "".join(f"<li>{escape(text)}</li>" for text in self.findings()) + "</ul>")
+        body += [f"<p>{escape(text)}</p>" for text in opening(s, len(self.learners), self.replications)]
+        body.append(_list(f"<b>{escape(label)}</b>: {escape(text)}" for label, text in model_sentences(s, self.models)))
+        body.append("<h2>What follows</h2>" + _list(map(escape, findings(s, self.learners)), "findings"))
+        body.append("<h3>What the lower bound says, and what not</h3>")
+        body += [f'<p class="bound">{escape(text)}</p>' for text in about_bound(s)]
         body.append(f"<h2>Final {escape(self.words)}</h2>" + html_table(FINAL_HEAD, final_rows(s), strong=self._best_rows()))
-        for model in model_labels(s):
-            body.append(f"<h2>{escape(model)}</h2>")
-            for name, figure in self.figures(model):
-                alt = escape(f"{ALT[name]} on {model}", quote=True)
-                body.append(
-                    f'<figure><img src="{_data(figure)}" alt="{alt}">'
-                    f"<figcaption>{escape(self.caption(name, model))}</figcaption></figure>"
-                )
+        for i, model in enumerate(model_labels(s)):
+            body.append(f'<h2>{escape(model)}</h2>\n<div class="figures">')
+            body += [self._figure(f"m{i}-{name}", name, model, figure) for name, figure in self.figures(model)]
+            body.append("</div>")
         if s.comparisons:
             body.append("<h2>Comparisons</h2>" + html_table(COMPARISON_HEAD, comparison_rows(s)))
         if s.debts:
-            body.append("<h2>Exploration debt</h2>" + html_table(DEBT_HEAD, debt_rows(s)))
+            table = html_table(DEBT_HEAD, debt_rows(s))
+            body.append(f"<details><summary>Visits that the bound asks for, in numbers</summary>{table}</details>")
         body.append("<h2>Models</h2>" + html_table(self.MODEL_HEAD, self.model_rows()))
         body.append("<h2>What each learner knew</h2>" + html_table(self.KNEW_HEAD, self.knew()))
-        body.append(
-            "<h2>How the figures were made</h2><ul>" + "".join(f"<li>{escape(text)}</li>" for text in self.notes()) + "</ul>"
-        )
+        body.append("<h2>How the figures were made</h2>" + _list(map(escape, notes(s))))
         body.append(
             f"<h2>To run it again</h2><p>Save this as <code>study.toml</code>, then <code>{escape(self.again())}</code></p>"
             f"<pre>{escape(self.spec)}</pre>"
@@ -250,6 +176,11 @@ class Page:
         body.append("<details><summary>The final table in LaTeX</summary><pre>" + escape(latex(s)) + "</pre></details>")
         body.append(f"<footer>{escape(self._versions())}<br>Hash of all results: <code>{self.hash}</code></footer>")
         return PAGE.format(title=escape(s.name), body="\n".join(body))
+
+    def _figure(self, place: str, name: str, model: str, figure: Figure) -> str:
+        headline, text = caption(self.summary, name, model, figure)
+        drawn = inline_svg(figure, place, f"{ALT[name]} on {model}")
+        return f"<figure>{drawn}<figcaption><b>{escape(headline)}.</b> {escape(text)}</figcaption></figure>"
 
     def _with_it(self) -> dict[str, str]:
         """Return what else is needed to run it again: model files, and earlier study files of the same store."""
@@ -275,13 +206,18 @@ class Page:
         if s.missing:
             parts.append(f"**{s.missing} replications are still missing.**")
         parts += [f"**{escape(line, quote=False)}.**" for line in failure_lines(s.failures)]
-        parts += ["\n".join(f"- {text}" for text in self.findings()), f"## Final {self.words}", markdown(FINAL_HEAD, final_rows(s))]
+        parts += opening(s, len(self.learners), self.replications)
+        parts.append("\n".join(f"- **{label}**: {text}" for label, text in model_sentences(s, self.models)))
+        parts += ["## What follows", "\n".join(f"- {text}" for text in findings(s, self.learners))]
+        parts += ["### What the lower bound says, and what not", *about_bound(s)]
+        parts += [f"## Final {self.words}", markdown(FINAL_HEAD, final_rows(s))]
         for model in model_labels(s):
             parts.append(f"## {model}")
             for name, figure in self.figures(model):
                 file = folder / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', model).strip('-')}-{name}.png"
                 save(figure, file, "png")
-                parts.append(f"![{ALT[name]} on {model}]({folder.name}/{file.name})\n\n*{self.caption(name, model)}*")
+                headline, text = caption(s, name, model, figure)
+                parts.append(f"![{ALT[name]} on {model}]({folder.name}/{file.name})\n\n**{headline}.** *{text}*")
         if s.comparisons:
             parts += ["## Comparisons", markdown(COMPARISON_HEAD, comparison_rows(s))]
         if s.debts:
@@ -292,7 +228,7 @@ class Page:
             "## What each learner knew",
             markdown(self.KNEW_HEAD, self.knew()),
             "## How the figures were made",
-            "\n".join(f"- {text}" for text in self.notes()),
+            "\n".join(f"- {text}" for text in notes(s)),
             "## To run it again",
             f"Save this as `study.toml`, then `{self.again()}`",
             f"```toml\n{self.spec.rstrip()}\n```",
@@ -314,8 +250,6 @@ def _files(models: list[StoredModel]) -> Iterator[tuple[str, str]]:
                 yield str(said if said.suffix == ".json" else said.with_suffix(".json")), text
 
 
-def _data(figure: Any) -> str:
-    """Return the figure as an address that holds it."""
-    file = io.BytesIO()
-    save(figure, file, "svg")
-    return "data:image/svg+xml;base64," + base64.b64encode(file.getvalue()).decode()
+def _list(items: Iterable[str], kind: str = "") -> str:
+    """Return a list of items that are HTML already."""
+    return (f'<ul class="{kind}">' if kind else "<ul>") + "".join(f"<li>{item}</li>" for item in items) + "</ul>"

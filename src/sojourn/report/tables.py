@@ -7,7 +7,9 @@ from html import escape
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", strong: Sequence[int] = ()) -> str:
-    """Return a table; columns of figures are set to the right, repeated entries of the first column are left out.
+    """Return a table; columns of figures are set to the right, repeated entries of the first column are not seen.
+
+    Every cell knows its column's head: on a narrow screen the rows are stacked, and each cell stands beside it.
 
     >>> html_table(("a", "b"), [("x", "1")])[:24]
     '<table><thead><tr><th sc'
@@ -28,10 +30,15 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str 
             ' class="' + " ".join(c for c in ("first" if first and number else "", "best" if number in strong else "") if c) + '"'
         )
         cells = [
-            f"<td{_side(r)}>{escape(cell) if i or first or right[0] else ''}</td>" for i, (cell, r) in enumerate(zip(row, right))
+            f'<td data-head="{escape(head[i], quote=True)}"{_side(r)}>{_again(cell, again=not (i or first or right[0]))}</td>'
+            for i, (cell, r) in enumerate(zip(row, right))
         ]
         lines.append(f"<tr{mark if mark != ' class=' + chr(34) * 2 else ''}>" + "".join(cells) + "</tr>")
     return "\n".join([*lines, "</tbody></table>"])
+
+
+def _again(cell: str, again: bool) -> str:
+    return f'<span class="again">{escape(cell)}</span>' if again else escape(cell)
 
 
 def _side(right: bool) -> str:

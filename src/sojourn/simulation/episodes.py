@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.kernels.ledger import PlansBegun
 from sojourn.learn.learner import Plan
+from sojourn.model.words import ROWS, html_card
 from sojourn.simulation.episode import numbers
 
 KEPT = 200_000  # episodes kept in memory; later ones are only counted
@@ -31,10 +32,17 @@ class EpisodeRecord(NamedTuple):
     adjusted_regret: float
     info: dict[str, float]
 
+    def __repr__(self) -> str:
+        said = "".join(f", {name.replace('_', ' ')} {value:.6g}" for name, value in self.info.items() if value == value)
+        return (f"<Episode: {self.epochs:,} decisions from number {self.start_epoch:,} on, in state {self.start_state} first, "
+                f"actions {_actions(self.policy)}, adjusted regret {self.adjusted_regret:.6g}{said}>")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Episodes:
-    """The episodes of a run as columns; `episodes[k]` is one of them.  `total` counts also those not kept (`len` does not).
+    """The episodes of a run as columns; `episodes[k]` is one of them, `episodes[:2]` the first two.
+
+    `total` counts also those not kept (`len` does not).
 
     `info` has a column for every name in the learner's Plan.info, nan where a plan did not say.
     """
@@ -69,7 +77,17 @@ class Episodes:
     def __len__(self) -> int:
         return len(self.start_epoch)
 
-    def __getitem__(self, k: int) -> EpisodeRecord:
+    @overload
+    def __getitem__(self, k: int) -> EpisodeRecord: ...
+
+    @overload
+    def __getitem__(self, k: slice) -> Episodes: ...
+
+    def __getitem__(self, k: int | slice) -> EpisodeRecord | Episodes:
+        if isinstance(k, slice):
+            return Episodes(self.start_epoch[k], self.epochs[k], self.start_state[k], self.adjusted_regret[k], self.policies,
+                            self.policy_number[k], {name: column[k] for name, column in self.info.items()},
+                            len(self.start_epoch[k]))
         info = {name: float(column[k]) for name, column in self.info.items()}
         gain, sweeps, empty = (info.get(name, np.nan) for name in OLD_INFO)
         return EpisodeRecord(int(self.start_epoch[k]), int(self.epochs[k]), int(self.start_state[k]),
@@ -86,7 +104,14 @@ class Episodes:
         return int(self.epochs[self.adjusted_regret >= epsilon * self.epochs].sum())
 
     def __repr__(self) -> str:
-        return f"<Episodes: {self.total}, {len(self.policies)} different policies>"
+        return f"<Episodes: {self.total:,}, {len(set(self.policy_number.tolist()))} different policies>"
+
+    def _repr_html_(self) -> str:
+        rows = [(f"{e.start_epoch:,}", f"{e.epochs:,}", str(e.start_state), _actions(e.policy), f"{e.adjusted_regret:.6g}")
+                for e in self[:ROWS]]
+        more = f"and {self.total - ROWS:,} more episodes" if self.total > ROWS else ""
+        return html_card(repr(self)[1:-1], ("begins with decision", "decisions", "first state", "action in each state",
+                                            "adjusted regret"), rows, more)
 
 
 class EpisodeLog:
@@ -203,3 +228,10 @@ class EpisodeLog:
 def _table(rows: Sequence[tuple[float, ...]], columns: int) -> np.ndarray:
     """Return rows of numbers as an array."""
     return np.fromiter(chain.from_iterable(rows), dtype=float, count=columns * len(rows)).reshape(-1, columns)
+
+
+def _actions(policy: np.ndarray) -> str:
+    """Return the policy's action indices in a line, the first ones of many; of a randomized one only its kind."""
+    if policy.ndim > 1:
+        return "drawn at random"
+    return " ".join(map(str, policy[:ROWS])) + (" ..." if len(policy) > ROWS else "")

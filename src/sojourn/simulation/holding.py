@@ -16,6 +16,8 @@ from sojourn.errors import ParameterError, unknown_name
 from sojourn.kernels import walk as kernels
 from sojourn.model.ctmdp import CTMDP
 
+HoldingTimes = str | Mapping[tuple[Any, Any], str] | None  # a law for all pairs, laws by (state, action), or what the model says
+
 
 def _positive(name: str, value: float, above: float = 0.0, below: float = float("inf")) -> float:
     if not above < value < below:
@@ -101,7 +103,7 @@ def law_of(text: Any) -> tuple[int, float, float]:
         raise ParameterError(f"holding time law {text!r} lacks a parameter; write {name}:{needs}.") from None
 
 
-def holding_laws(model: CTMDP, holding_times: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def holding_laws(model: CTMDP, holding_times: HoldingTimes = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (law, first, second) per pair.
 
     `holding_times` is None (what the model says), a law for every pair, or a mapping {(state, action): law} with the model's

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sojourn.learn.abilities import called
 from sojourn.learn.learner import History
+from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.words import html_card
 from sojourn.simulation.episodes import Episodes
 from sojourn.simulation.regret import Point
+
+if TYPE_CHECKING:
+    from sojourn.report.look import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,7 +48,7 @@ class Run:
     decisions_per_second: float  # over the later half of the decisions
     model: CTMDP
     learner: Any
-    seed: Any
+    seed: Seed
     interrupted: bool = False
     trajectory: History | None = None
 
@@ -62,21 +67,20 @@ class Run:
                    self.completed_regret.tolist(), self.adjusted_regret.tolist(), self.pseudo_regret.tolist())
         return [Point(*row) for row in zip(*columns)]
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the regret against the decisions (needs the extra `plot`)."""
+    def plot(self, path: str | PathLike[str] | None = None, bounds: bool = True) -> Figure:
+        """Draw the regret against the decisions, beside what is proved of it; write it to `path` if given (extra `plot`)."""
         from sojourn.report.runs import plot_run
 
-        return plot_run(self, **options)
+        return plot_run(self, path, bounds)
 
     def __repr__(self) -> str:
         if not len(self.epochs):
             return f"<Run of {called(self.learner)}: no checkpoint reached{', interrupted' if self.interrupted else ''}>"
         return (f"<Run of {called(self.learner)}: {self.epochs[-1]:,} decisions, time {self.times[-1]:.6g}, "
-                f"regret {self.regret[-1]:.6g}, pseudo-regret {self.pseudo_regret[-1]:.6g}, "
-                f"{self.episodes.total:,} episodes{', interrupted' if self.interrupted else ''}>")
+                f"pseudo-regret {self.pseudo_regret[-1]:.6g}, {self.episodes.total:,} episodes"
+                f"{', interrupted' if self.interrupted else ''}>")
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in Point._fields)
+        head = [name.replace("_", " ") for name in Point._fields]
         shown = self.points()[:: max(1, len(self.epochs) // 8)]
-        rows = "".join("<tr>" + "".join(f"<td>{value:,.6g}</td>" for value in point) + "</tr>" for point in shown)
-        return f"<div><b>{escape(repr(self)[1:-1])}</b><table><tr>{head}</tr>{rows}</table></div>"
+        return html_card(repr(self)[1:-1], head, [[f"{value:,.6g}" for value in point] for point in shown])

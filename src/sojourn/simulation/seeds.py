@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.learn.streams import WORLD_STREAM, restore_stream, stream, stream_state
+from sojourn.learn.streams import WORLD_STREAM, Seed, restore_stream, stream, stream_state
 
 
-def world_stream(seed: Any) -> np.random.Generator:
+def world_stream(seed: Seed) -> np.random.Generator:
     """Return the world's generator for `seed`, independent of every learner's.
 
     >>> bool(world_stream(7).random() == world_stream(7).random())

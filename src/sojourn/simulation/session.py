@@ -21,7 +21,7 @@ from sojourn.simulation.episode import Episode, chosen_pair, next_episode
 TABLES = ("visits", "truncated_mean", "transition_radius", "holding_radius", "rate_interval")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SessionEpisode:
     """The episode that the pending action belongs to, as it was at its start.  All arrays are copies.
 
@@ -37,6 +37,11 @@ class SessionEpisode:
     transition_radius: np.ndarray | None = None
     holding_radius: np.ndarray | None = None
     rate_interval: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        tables = [name for name in TABLES if getattr(self, name) is not None]
+        return (f"<SessionEpisode {self.index}: from decision {self.start_epoch:,} on, policy {self.policy.tolist()}; "
+                f"tables {', '.join(tables) or 'none'}>")
 
 
 class Session:
@@ -151,6 +156,11 @@ class Session:
             self._episode.end()
         if at_once:
             self._pair = None
+
+    def __repr__(self) -> str:
+        pending = "not asked for yet" if self._pair is None else repr(self.action_label)
+        return (f"<Session of {called(self.learner)}: decision {self.epoch:,} at time {self.time:.6g}, in state "
+                f"{self.knowledge.states[self.state]!r}, action {pending}>")
 
     # ---- inside -------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, Protocol
@@ -13,16 +13,20 @@ from typing import Any, Protocol
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.learn.abilities import Acting, Planning
 from sojourn.learn.catalogue import is_named, learner_for
 from sojourn.learn.learner import History
+from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.knowledge import Knowledge
 from sojourn.simulation.checkpoints import Checkpoints
+from sojourn.simulation.holding import HoldingTimes
 from sojourn.simulation.regret import Point
 from sojourn.simulation.run import Run
 from sojourn.simulation.walk import Walk
 from sojourn.solving.solution import Solution
 
+Policy = Sequence[Any] | Mapping[Any, Any] | np.ndarray  # an action per state, {state: action}, or (S, A) probabilities
 REAL = (int, float, np.integer, np.floating)
 
 
@@ -32,9 +36,10 @@ class Listener(Protocol):
     def __call__(self, walk: Walk) -> None: ...
 
 
-def simulate(model: CTMDP, learner_or_policy: Any, *, max_epochs: int | float | None = None, max_time: float | None = None,
-             start: Any = None, seed: Any = 0, checkpoints: Any = 200, record: bool = False,
-             progress: bool | Listener = False, holding_times: Any = None, knowledge: Knowledge | None = None,
+def simulate(model: CTMDP, learner_or_policy: str | type | Planning | Acting | Policy, *,
+             max_epochs: int | float | None = None, max_time: float | None = None,
+             start: Any = None, seed: Seed = 0, checkpoints: int | Sequence[float] | np.ndarray = 200, record: bool = False,
+             progress: bool | Listener = False, holding_times: HoldingTimes = None, knowledge: Knowledge | None = None,
              solution: Solution | None = None, parameters: Mapping[str, Any] | None = None) -> Run:
     """Walk `max_epochs` decisions, or until `max_time` (whichever comes first), and return the Run with its regrets.
 
@@ -113,7 +118,7 @@ class Speed:
         return (self.last[1] - epoch) / max(self.last[0] - when, 1e-9)
 
 
-def _run(walk: Walk, points: list[Point], speed: Speed, seed: Any, interrupted: bool) -> Run:
+def _run(walk: Walk, points: list[Point], speed: Speed, seed: Seed, interrupted: bool) -> Run:
     table = np.array(points, dtype=float).reshape(-1, len(Point._fields)).T.copy()
     epochs, times, rewards, regret, completed, adjusted, pseudo = table
     return Run(

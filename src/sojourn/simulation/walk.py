@@ -22,13 +22,14 @@ from sojourn.kernels.walk import walk_plan
 from sojourn.learn.abilities import abilities_of, is_learner
 from sojourn.learn.fixed import Fixed
 from sojourn.learn.learner import MAX_CHUNK, History, Plan
-from sojourn.learn.streams import restore_stream, stream, stream_state
+from sojourn.learn.streams import Seed, restore_stream, stream, stream_state
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.knowledge import Knowledge
 from sojourn.simulation.episode import Episode, chosen_pair, next_episode
 from sojourn.simulation.episodes import EpisodeLog
 from sojourn.simulation.fitting import fitting_knowledge
 from sojourn.simulation.folding import Folding
+from sojourn.simulation.holding import HoldingTimes
 from sojourn.simulation.regret import Moment, yardstick
 from sojourn.simulation.seeds import Stream, world_stream
 from sojourn.simulation.world import is_plain, world_of
@@ -48,7 +49,7 @@ class Walk:
     is cut into pieces.
     """
 
-    def __init__(self, model: CTMDP, learner: Any, *, start: Any = None, seed: Any = 0, holding_times: Any = None,
+    def __init__(self, model: CTMDP, learner: Any, *, start: Any = None, seed: Seed = 0, holding_times: HoldingTimes = None,
                  knowledge: Knowledge | None = None, solution: Solution | None = None, record: bool = False):
         require_model(model)
         self.model = model
@@ -247,7 +248,9 @@ class Walk:
         self._folding.forget()
 
 
-def _policy(model: CTMDP, policy: Any, seed: Any) -> Fixed:
+def _policy(model: CTMDP, policy: Any, seed: Seed) -> Fixed:
     if policy is None:
         raise ParameterError("the policy is None; give a policy, or a learner with plan() or act().")
-    return Fixed(model.knowledge(), policy, seed)
+    made = Fixed(model.knowledge(), policy, seed)
+    made.called = "a fixed policy"
+    return made

@@ -62,20 +62,23 @@ def require_scale(model: CTMDP) -> None:
 
 def visit_reward(model: CTMDP) -> np.ndarray:
     """Return the mean reward of one visit to each pair, running reward included: r + c/λ."""
-    return model.expected_reward + model.running / model.rate
+    reward: np.ndarray = model.expected_reward + model.running / model.rate
+    return reward
 
 
 def reward_size(model: CTMDP) -> np.ndarray:
     """Return the mean of the absolute lump sums and transition rewards of each pair."""
-    if model.transition_reward is None:
-        return np.abs(model.reward)
-    return np.abs(model.reward) + np.add.reduceat(model.probability * np.abs(model.transition_reward), model.row_start[:-1])
+    size: np.ndarray = np.abs(model.reward)
+    if model.transition_reward is not None:
+        size = size + np.add.reduceat(model.probability * np.abs(model.transition_reward), model.row_start[:-1])
+    return size
 
 
 def _visit_error(model: CTMDP) -> np.ndarray:
     """Return a bound on the rounding errors of `visit_reward`, underflow included."""
     terms = 4 if model.transition_reward is None else np.diff(model.row_start) + 4
-    return 1.01 * UNIT * terms * (reward_size(model) + np.abs(model.running) / model.rate) + terms * 5e-324
+    error: np.ndarray = 1.01 * UNIT * terms * (reward_size(model) + np.abs(model.running) / model.rate) + terms * 5e-324
+    return error
 
 
 def chain_of(model: CTMDP, pairs: np.ndarray) -> Chain:

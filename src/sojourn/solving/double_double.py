@@ -31,7 +31,8 @@ def two_product(a: np.ndarray, b: np.ndarray) -> Pair:
 
 def _head(a: np.ndarray) -> np.ndarray:
     scaled = 134217729.0 * a
-    return scaled - (scaled - a)
+    high: np.ndarray = scaled - (scaled - a)
+    return high
 
 
 def add(x: Pair, y: Pair) -> Pair:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sojourn.errors import ToleranceError
+from sojourn.errors import TooLarge
 
 UNIT = 2.0**-53  # half a unit in the last place: the relative error of one operation
 DENSE = 200  # states up to which plain arrays are as fast, and nothing has to be compiled
@@ -22,10 +22,6 @@ MOST_WORK = 4e10  # multiplications
 MOST_ROOM = 8e7  # numbers in the factors
 CHEAP = 2e7  # multiplications up to which numbers of any size are used as soon as floats do not suffice
 UNPROVED = 1e100  # an error that proves nothing: small numbers were lost, and only a Bellman step can prove the result
-
-
-class TooLarge(ToleranceError):
-    """Taking the states of this chain out would need too much time or memory."""
 
 
 class OutOfRange(ArithmeticError):
@@ -199,7 +195,8 @@ class SparseElimination(Elimination):
     def _steps(self) -> tuple[float, float]:
         from sojourn.kernels import elimination as kernels
 
-        return kernels.steps(*self._shape, self.place, self.through, self.onward)
+        steps: tuple[float, float] = kernels.steps(*self._shape, self.place, self.through, self.onward)
+        return steps
 
     @property
     def forward_error(self) -> float:  # type: ignore[override]

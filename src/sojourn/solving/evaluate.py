@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.errors import AssumptionError, ModelError
+from sojourn.errors import AssumptionError, ModelError, TooLarge
 from sojourn.model.choosing import is_row
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_array
 from sojourn.solving.chain import Chain, chain_of, mixed_chain, require_scale
-from sojourn.solving.elimination import UNPROVED, TooLarge, is_narrow
+from sojourn.solving.elimination import UNPROVED, is_narrow
 from sojourn.solving.operator import operator_bounds
 from sojourn.solving.value import PolicyValue, value_of
 
@@ -22,7 +22,7 @@ SMALL = 3000  # states up to which an elimination is never dear
 QUICK = 400  # sweeps that are tried before the elimination of a larger chain
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """Gain (reward per unit time), bias (reward, 0 in state 0), embedded stationary law, share of time in each state.
 
@@ -38,6 +38,10 @@ class Evaluation:
     gain_bounds: tuple[float, float]
     bias_error: np.ndarray
     law_error: float
+
+    def __repr__(self) -> str:
+        lo, hi = self.gain_bounds
+        return f"<Evaluation: gain {self.gain:.12g} per unit time, proved in [{lo:.15g}, {hi:.15g}]; {len(self.bias)} states>"
 
 
 def evaluate(model: CTMDP, policy: Sequence[Any] | Mapping[Any, Any] | np.ndarray) -> Evaluation:
@@ -117,7 +121,8 @@ def policy_weights(model: CTMDP, table: Any) -> np.ndarray:
     if off.size:
         s = int(off[0])
         raise ModelError(f"policy[{model.states.label(s)}] sums to {total[s]:.12g}; the probabilities of a state must sum to 1.")
-    return (table / total[:, None])[model.pair_state, model.pair_action]
+    weights: np.ndarray = (table / total[:, None])[model.pair_state, model.pair_action]
+    return weights
 
 
 def _several_classes(model: CTMDP, chain: Chain, classes: list[np.ndarray]) -> str:

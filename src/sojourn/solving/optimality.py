@@ -12,13 +12,15 @@ EPSILON = float(np.finfo(float).eps)
 
 def advantages(model: CTMDP, gain: float, bias: np.ndarray) -> np.ndarray:
     """Return r + (c - ρ)/λ + Σ_j p(j) h(j) - h(s) of each pair: 0 at best when (ρ, h) is optimal.   Paper: eq:opt-eqn"""
-    return visit_reward(model) - gain / model.rate + differences(model.matrix, bias, model.pair_state)
+    advantage: np.ndarray = visit_reward(model) - gain / model.rate + differences(model.matrix, bias, model.pair_state)
+    return advantage
 
 
 def noise(model: CTMDP, gain: float, bias: np.ndarray) -> np.ndarray:
     """Return the size of rounding errors in `advantages`, per pair."""
     around = model.matrix @ np.abs(bias) + np.abs(bias)[model.pair_state]
-    return 32 * EPSILON * (np.abs(model.expected_reward) + (np.abs(model.running) + abs(gain)) / model.rate + around)
+    error: np.ndarray = 32 * EPSILON * (np.abs(model.expected_reward) + (np.abs(model.running) + abs(gain)) / model.rate + around)
+    return error
 
 
 def best_pairs(model: CTMDP, values: np.ndarray, slack: np.ndarray | float = 0.0) -> np.ndarray:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sojourn.errors import TooLarge
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.certificate import TINY
 from sojourn.solving.chain import Chain, reward_size
 from sojourn.solving.double_double import Pair, add, generator_values
-from sojourn.solving.elimination import OutOfRange, TooLarge
+from sojourn.solving.elimination import OutOfRange
 from sojourn.solving.optimality import EPSILON, best_pairs
 from sojourn.solving.structure import one_class, restricted
 from sojourn.solving.value import PolicyValue, value_of

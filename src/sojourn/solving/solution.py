@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from sojourn.errors import ModelError, ParameterError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.numbers import shown
+from sojourn.model.words import html_card
 
 SHOWN = 12
 DECIDING = ("pair_start", "pair_action", "row_start", "next_state", "probability", "rate", "reward", "running", "transition_reward")
@@ -54,11 +54,10 @@ class Solution:
 
     def _repr_html_(self) -> str:
         lo, hi = self.gain_bounds
-        body = "".join(f"<tr><td>{escape(s)}</td><td>{escape(a)}</td><td>{h:.6g}</td></tr>" for s, a, h in self.rows(SHOWN))
-        more = f"<p>and {self.model.n_states - SHOWN} more states</p>" if self.model.n_states > SHOWN else ""
-        return (f"<div><b>gain {self.gain:.12g}</b> per unit time, proved in [{lo:.15g}, {hi:.15g}] ({escape(self.method)}, "
-                f"{self.iterations} iterations)<table><tr><th>state</th><th>action</th><th>bias</th></tr>{body}"
-                f"</table>{more}</div>")
+        rows = [(s, a, f"{h:.6g}") for s, a, h in self.rows(SHOWN)]
+        more = f"and {self.model.n_states - SHOWN} more states" if self.model.n_states > SHOWN else ""
+        return html_card(f"gain {self.gain:.12g} per unit time, proved in [{lo:.15g}, {hi:.15g}] ({self.method}, "
+                         f"{self.iterations} iterations)", ("state", "action", "bias"), rows, more)
 
 
 def require_solution_of(model: CTMDP, solution: Any) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sojourn.errors import ParameterError, ToleranceError, unknown_name
+from sojourn.errors import ParameterError, ToleranceError, TooLarge, unknown_name
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_number
 from sojourn.solving.certificate import gain_bounds
 from sojourn.solving.chain import require_scale
-from sojourn.solving.elimination import TooLarge, is_narrow
+from sojourn.solving.elimination import is_narrow
 from sojourn.solving.evaluate import met
 from sojourn.solving.optimality import advantages, best_pairs, noise, tied_pairs
 from sojourn.solving.policy_iteration import improve_until_optimal
@@ -112,11 +112,12 @@ def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, val
             gain, u = float(found.gain[0]), found.bias[0]
             bounds = met(met(bounds, bounds_of(model, found, excess, wrong)), (found.value.bounds[0], np.inf))
             values, error, floor = excess / model.rate, wrong / model.rate, found.smallest_width(model)
-    if not np.isfinite(bounds).all():
+    if not bounds[1] - bounds[0] <= tolerance * abs(gain):  # also where nothing is paid and the gain is 0
         bounds = met(bounds, gain_bounds(model, np.zeros(model.n_states)))  # no gain is above the largest income
     if not np.isfinite(values).all():
         values, error = np.zeros(model.n_pairs), np.ones(model.n_pairs)
         values[pairs] = 10.0
+    floor = max(floor, tolerance * float(np.finfo(float).eps * np.abs(income).max()))  # beside the incomes, the gain is 0
     return float(min(max(gain, bounds[0]), bounds[1])), u, bounds, tied_pairs(model, values, error, accuracy), floor
 
 

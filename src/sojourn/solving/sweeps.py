@@ -52,4 +52,5 @@ def _law(chain: Chain, uniform: float, sweeps: float) -> np.ndarray:
         if done:
             break
     law = time / chain.holding
-    return law / law.sum()
+    normalized: np.ndarray = law / law.sum()
+    return normalized

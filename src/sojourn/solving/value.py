@@ -117,4 +117,5 @@ def _power_near(size: float) -> float:
 
 def _clipped(x: np.ndarray) -> np.ndarray:
     """Return x with what is beyond floats set to the largest float."""
-    return np.clip(x, -LARGEST, LARGEST)
+    clipped: np.ndarray = np.clip(x, -LARGEST, LARGEST)
+    return clipped

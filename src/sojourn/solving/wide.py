@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.errors import TooLarge
 from sojourn.solving.double_double import Pair, add, multiply
-from sojourn.solving.elimination import UNIT, Elimination, TooLarge, Totals, layout
+from sojourn.solving.elimination import UNIT, Elimination, Totals, layout
 
 MOST_WORK = 3e8  # multiplications: they cost some thirty times as much as plain ones
 FINE = 2.0**-98  # the relative error of one operation
@@ -81,7 +82,8 @@ def _split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _joined(m: np.ndarray, e: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", under="ignore"):
-        return np.ldexp(m, np.clip(e, -3000, 3000).astype(np.int32))
+        floats: np.ndarray = np.ldexp(m, np.clip(e, -3000, 3000).astype(np.int32))
+        return floats
 
 
 def _largest(m: np.ndarray, e: np.ndarray) -> np.ndarray:

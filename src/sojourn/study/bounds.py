@@ -30,6 +30,7 @@ class Bounds:
     policy: np.ndarray | None = None  # the optimal one
     upper: dict[str, Callable[[float], float]] = field(default_factory=dict)  # {words: bound as a function of N}
     reason: str = ""
+    meaningful: float = float("nan")  # decisions from which on C(M) log N means something
 
     def lower(self, epochs: float) -> float:
         """Return C(M) log N; NaN where there is no C(M)."""
@@ -52,7 +53,8 @@ def bounds_of(model: CTMDP, learners: dict[str, dict[str, Any]] | None = None, e
         return Bounds(reason=str(error))
     try:
         known = replace(
-            known, constant=found.lower_bound_constant, divergence=found.divergences.k, critical=found.divergences.critical
+            known, constant=found.lower_bound_constant, divergence=found.divergences.k, critical=found.divergences.critical,
+            meaningful=found.meaningful_epochs() if found.lower_bound_constant > 0 else float("nan"),
         )
     except SojournError as error:
         return replace(known, reason=str(error))

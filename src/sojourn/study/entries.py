@@ -13,6 +13,7 @@ from typing import Any
 
 from sojourn.errors import SojournError, unknown_name
 from sojourn.learn.catalogue import LEARNERS, Entry, entry_from, learner_class, learner_for
+from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.names import Names, decoded, encoded
 from sojourn.model.pack import canonical, digest, pack, storable, unpack
@@ -90,7 +91,7 @@ class LearnerEntry:
         """The names of the parameters that its constructor takes."""
         return set(inspect.signature(self.kind).parameters) - {"knowledge", "seed", "self", "model"}
 
-    def make(self, model: CTMDP, seed: Any) -> Any:
+    def make(self, model: CTMDP, seed: Seed) -> Any:
         """Return a new learner for `model`, its randomness addressed by `seed`."""
         knowledge = model.knowledge(supports=self.supports)
         which = self.home or self.name

@@ -55,7 +55,8 @@ class Workplace:
         client = getattr(self.executor, "_client", None)  # Dask's workers come and go
         if client is not None and self._capacity is None:
             with contextlib.suppress(Exception):
-                return 2 * max(1, sum(client.nthreads().values()))
+                slots: int = 2 * max(1, sum(client.nthreads().values()))
+                return slots
         return self._capacity or 2
 
     @property
@@ -143,13 +144,13 @@ class _Worker(multiprocessing.context.SpawnProcess):
 
         spawn.get_preparation_data = without_main
         try:
-            return multiprocessing.context.SpawnProcess._Popen(process_obj)  # type: ignore[attr-defined]
+            return multiprocessing.context.SpawnProcess._Popen(process_obj)
         finally:
             spawn.get_preparation_data = honest
 
 
 class _Fresh(multiprocessing.context.SpawnContext):
-    Process = _Worker  # type: ignore[assignment]
+    Process = _Worker
 
 
 def process_pool(workers: int, with_main: bool = False) -> ProcessPoolExecutor:

@@ -85,8 +85,8 @@ def _csv(store: Store, file: IO[bytes]) -> int:
     return finished
 
 
-def _quoted(text: Any) -> str:
-    text = str(text)
+def _quoted(value: Any) -> str:
+    text = str(value)
     return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\r\n') else text
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn.errors import ReplicationError
 from sojourn.study.export import export, frame, missing
 from sojourn.study.failures import Failure, failure_text, failures_in
+from sojourn.study.notebook import in_notebook
 from sojourn.study.progress import display
 from sojourn.study.repeat import repeated
 from sojourn.study.run import SLICE_SECONDS, Tally, Watcher, run_study
@@ -24,6 +25,7 @@ from sojourn.study.task import Replication
 if TYPE_CHECKING:
     from sojourn.learn.learner import Learner
     from sojourn.model.ctmdp import CTMDP
+    from sojourn.report.look import Figure
 
 
 class Study:
@@ -82,7 +84,7 @@ class Study:
         workers: int | None = None,
         executor: Executor | Callable[[], Executor] | None = None,
         *,
-        progress: bool | Watcher = False,
+        progress: bool | Watcher | None = None,
         replications: range | None = None,
         wait: float = 0.0,
         slice_seconds: float = SLICE_SECONDS,
@@ -91,11 +93,13 @@ class Study:
 
         `executor`: any concurrent.futures.Executor, such as a Dask client's `get_executor()`, or a function that makes one
         (it is then made anew if it breaks).  `workers=1` runs in this process.  `replications` takes a part, for a shard.
+        `progress` shows how far it is; left out, it does so in a notebook only.
 
         A replication that raises does not stop the others.  When all are done, ReplicationError says which failed, why, and how
         to repeat them; running again computes only those.
         """
-        watcher = display() if progress is True else progress or None
+        shown = in_notebook() if progress is None else progress
+        watcher = display() if shown is True else shown or None
         with Store(self.store_path, write=True, wait=wait) as store:
             self.tally = run_study(self.spec, store, executor, workers, watcher, replications, slice_seconds)
         if self.tally.failures:
@@ -132,17 +136,17 @@ class Study:
         with Store(self.store_path) as store:
             return summarize(store, regret, band)
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the regret curves (needs the extra `plot`)."""
+    def plot(self, regret: str = "pseudo", band: str = "t", log: bool = True) -> Figure:
+        """Draw for each model what was lost, and the slope against log N beside C(M) (needs the extra `plot`)."""
         from sojourn.report.figures import plot_store
 
-        return plot_store(self.store_path, **options)
+        return plot_store(self.store_path, regret, band, log)
 
-    def report(self, path: str | PathLike[str], **options: Any) -> Path:
+    def report(self, path: str | PathLike[str], kind: str | None = None, regret: str = "pseudo", band: str = "t") -> Path:
         """Write the whole study as one page, .html or .md (needs the extra `plot`)."""
         from sojourn.report.study_page import write_report
 
-        return write_report(self.store_path, path, **options)
+        return write_report(self.store_path, path, kind, regret, band)
 
     def __repr__(self) -> str:
         s = self.spec

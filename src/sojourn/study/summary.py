@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError, StoreError, unknown_name
+from sojourn.model.ctmdp import CTMDP
 from sojourn.study.bounds import Bounds, bounds_of
 from sojourn.study.export import missing
 from sojourn.study.failures import Failure, failures_in
+from sojourn.study.growth import slopes
 from sojourn.study.statistics import Comparison, compare, holm, mean_band
 from sojourn.study.store import Store
 
@@ -57,6 +59,9 @@ class Row:
     deviation: float
     ratio: float  # mean over C(M) log N; NaN where there is no C(M)
     episodes: float
+    slope: float = float("nan")  # mean growth per unit of log N from N / 100 to N; NaN where the checkpoints begin later
+    slope_low: float = float("nan")  # 95 % band of that mean
+    slope_high: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -77,9 +82,9 @@ class Debt:
         return self.visits / self.needed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Summary:
-    """A study in numbers.  `str(summary)` is the table for a terminal."""
+    """A study in numbers.  `str(summary)` is the table for a terminal; a notebook shows it as tables."""
 
     name: str
     regret: str
@@ -89,10 +94,11 @@ class Summary:
     comparisons: list[Comparison]
     debts: list[Debt]
     bounds: dict[str, Bounds]
-    curves: list[Curves] = field(repr=False)
+    curves: list[Curves]
     missing: int = 0
     failures: list[Failure] = field(default_factory=list)
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)  # {learner: the parameters it used}
+    models: dict[str, CTMDP] = field(default_factory=dict)  # {label: the model}
 
     def row(self, model: str, learner: str) -> Row:
         """Return the final figures of one learner on one model."""
@@ -105,6 +111,13 @@ class Summary:
         from sojourn.study.words import summary_text
 
         return summary_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from sojourn.study.words import summary_html
+
+        return summary_html(self)
 
 
 def curves_of(store: Store, regret: str = "pseudo") -> list[Curves]:
@@ -180,6 +193,7 @@ def summarize(store: Store, regret: str = "pseudo", band: str = "t") -> Summary:
         missing(store),
         failures_in(store),
         {entry.label: entry.settings for entry in store.learners()},
+        models,
     )
 
 
@@ -187,6 +201,8 @@ def _row(c: Curves, bounds: Bounds, band: str) -> Row:
     final = c.final
     low, high = mean_band(final, method=band)
     floor = bounds.lower(float(c.epochs[-1]))
+    growth = slopes(c.epochs, c.values)[:, -1]
+    slope_low, slope_high = mean_band(growth, method=band)
     return Row(
         c.model,
         c.learner,
@@ -200,6 +216,9 @@ def _row(c: Curves, bounds: Bounds, band: str) -> Row:
         float(final.std(ddof=1)) if len(final) > 1 else float("nan"),
         float(final.mean()) / floor if floor > 0 else float("nan"),
         c.episodes,
+        float(growth.mean()),
+        float(slope_low),
+        float(slope_high),
     )
 
 

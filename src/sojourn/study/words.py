@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sojourn.learn.saving import settings_in_words
+from sojourn.model.words import html_card
 from sojourn.study.failures import failure_lines
 
 if TYPE_CHECKING:
-    from sojourn.study.summary import Summary
+    from sojourn.study.summary import Row, Summary
 
-FINAL_HEAD = ("model", "learner", "runs", "mean", "95 % band", "median", "worst", "mean / C(M) log N")
+FINAL_HEAD = ("model", "learner", "runs", "mean", "95 % band", "median", "worst", "slope / C(M)")
 
 
 def number(value: float) -> str:
@@ -50,10 +51,19 @@ def final_rows(summary: Summary) -> list[tuple[str, ...]]:
             f"{number(r.low)} to {number(r.high)}",
             number(r.median),
             number(r.worst),
-            number(r.ratio),
+            slope_cell(summary, r),
         )
         for r in summary.rows
     ]
+
+
+def slope_cell(summary: Summary, row: Row) -> str:
+    """Return growth per unit of log N over the last two decades, over C(M), with its band; `-` where there is no C(M)."""
+    constant = summary.bounds[row.model].constant
+    if not constant > 0 or np.isnan(row.slope):
+        return "-"
+    band = f" ({number(row.slope_low / constant)} to {number(row.slope_high / constant)})" if row.replications > 1 else ""
+    return number(row.slope / constant) + band
 
 
 COMPARISON_HEAD = ("model", "learners", "difference", "95 % interval", "effect g", "P(first lower)", "p (Holm)", "verdict")
@@ -108,25 +118,45 @@ def horizon_words(horizon: dict[str, object]) -> str:
     return f"N = {horizon['epochs']:,} decisions" if horizon["epochs"] else f"time T = {horizon['time']:g}"
 
 
-def summary_text(summary: Summary) -> str:
-    """Return the summary for a terminal."""
+def headline(summary: Summary) -> str:
+    """Return what the figures are: `demo: pseudo-regret at N = 10,000 decisions`."""
     from sojourn.study.summary import REGRETS
 
-    parts = [f"{summary.name}: {REGRETS[summary.regret][1]} at {horizon_words(summary.horizon)}"]
-    if summary.missing:
-        parts.append(f"{summary.missing} replications are still missing")
-    parts += failure_lines(summary.failures)
-    parts += ["", columns(FINAL_HEAD, final_rows(summary))]
-    parts += [f"{label}: {settings_in_words(used)}" for label, used in summary.settings.items() if used]
+    return f"{summary.name}: {REGRETS[summary.regret][1]} at {horizon_words(summary.horizon)}"
+
+
+def lacks(summary: Summary) -> list[str]:
+    """Return what is missing or failed, as lines."""
+    missing = [f"{summary.missing} replications are still missing"] if summary.missing else []
+    return [*missing, *failure_lines(summary.failures)]
+
+
+def settings_used(summary: Summary) -> list[str]:
+    """Return a line for each learner that chose settings of its own."""
+    return [f"{label}: {settings_in_words(used)}" for label, used in summary.settings.items() if used]
+
+
+def tests_made(summary: Summary) -> str:
+    return f"comparisons ({summary.comparisons[0].test}-test, Holm over {len(summary.comparisons)})"
+
+
+def summary_text(summary: Summary) -> str:
+    """Return the summary for a terminal."""
+    parts = [headline(summary), *lacks(summary), "", columns(FINAL_HEAD, final_rows(summary)), *settings_used(summary)]
     if summary.comparisons:
-        parts += [
-            "",
-            f"comparisons ({summary.comparisons[0].test}-test, Holm over {len(summary.comparisons)})",
-            columns(COMPARISON_HEAD, comparison_rows(summary)),
-        ]
+        parts += ["", tests_made(summary), columns(COMPARISON_HEAD, comparison_rows(summary))]
     for sentence in without_bound(summary):
         parts += ["", sentence]
     return "\n".join(parts)
+
+
+def summary_html(summary: Summary) -> str:
+    """Return the summary for a notebook."""
+    notes = "; ".join((*lacks(summary), *settings_used(summary), *without_bound(summary)))
+    cards = [html_card(headline(summary), FINAL_HEAD, final_rows(summary), notes)]
+    if summary.comparisons:
+        cards.append(html_card(tests_made(summary), COMPARISON_HEAD, comparison_rows(summary)))
+    return "".join(cards)
 
 
 def without_bound(summary: Summary) -> list[str]:
@@ -190,7 +220,7 @@ def latex(summary: Summary) -> str:
     def cell(text: str) -> str:
         return "".join(_LATEX.get(char, char) for char in text)
 
-    head = ("Model", "Learner", "Runs", "Mean", "95\\,\\% band", "Median", "Worst", "Mean$/(C(M)\\log N)$")
+    head = ("Model", "Learner", "Runs", "Mean", "95\\,\\% band", "Median", "Worst", "Slope$/C(M)$")
     lines = [r"\begin{tabular}{llrrrrrr}", r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
     before = ""
     for row in final_rows(summary):

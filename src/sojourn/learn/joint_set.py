@@ -1,0 +1,84 @@
+"""Uncertainty as one set per pair for its row and its rate together, in intensities Q_y = rate x probability.
+
+The jumps out of a pair are Poisson processes of intensities Q_y run for the time T spent in it.  With n_y jumps to y, and a
+mixture of the likelihoods over independent Gamma laws, Ville's inequality gives a set that holds the true intensities *at all
+times* with probability 1 - delta/P, so all P of them together with probability 1 - delta, whatever the policy:
+
+    Σ_y [n_y log(n_y/(Q_y T)) - n_y + Q_y T] <= x(n, T)        (kernels/joint_optimism.py: joint_threshold)
+
+A successor that was never seen adds Q_y T, whichever it is: where the supports are unknown, all that is not seen costs one
+coordinate, not one for each state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sojourn.kernels.joint_optimism import JointProblem, joint_optimism, joint_threshold
+from sojourn.learn.counts import Counts
+from sojourn.learn.optimism import Improved
+from sojourn.model.knowledge import Knowledge
+
+NONE = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class JointSet:
+    """Per pair: the successors seen with their counts, the time spent in it, and the bound x on what an alternative may lack."""
+
+    problem: JointProblem
+
+    def iteration(self) -> JointIteration:
+        """Return how extended iteration (learn/optimism.py) plans over this set."""
+        return JointIteration(self.problem)
+
+    def lacks(self, transition: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """Return per pair D(Q) - x of a model with this (P, S) matrix of transitions and these rates: the set holds it if <= 0."""
+        p = self.problem
+        pair = np.repeat(np.arange(len(p.time)), np.diff(p.row_start))
+        seen = np.ones(len(pair), dtype=bool)
+        seen[p.row_start[1:] - 1] = False  # the place for an unseen successor
+        n, at = p.jumps[seen], pair[seen]
+        with np.errstate(divide="ignore"):
+            part = n * np.log(n / (p.time[at] * np.asarray(transition)[at, p.next_state[seen]] * rate[at])) - n
+        found: np.ndarray = np.bincount(at, part, minlength=len(p.time)) + rate * p.time - p.bound
+        return np.where(p.time > 0, found, -np.inf)
+
+    def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
+        """Return whether a model with this (P, S) matrix of transitions and these rates per pair is in the set."""
+        return bool((self.lacks(transition, rate) <= 0).all())
+
+
+def joint_set(counts: Counts, knowledge: Knowledge, level: float) -> JointSet:
+    """Return the set after `counts`; each of its P parts fails ever with probability at most `level`."""
+    row_start, next_state, count = counts.rows()
+    pairs = knowledge.n_pairs
+    known = knowledge.support_start is not None and knowledge.support_state is not None
+    support_start = np.array(knowledge.support_start) if known else NONE
+    successors = np.diff(support_start) if known else np.full(pairs, knowledge.n_states)
+    prior_time = 1.0 / np.sqrt(knowledge.rate_min * knowledge.rate_max)
+    bound = np.full(pairs, np.inf)
+    for i in np.flatnonzero(counts.visits):
+        bound[i] = joint_threshold(count[row_start[i]:row_start[i + 1]], counts.holding_sum[i], successors[i], prior_time, level)
+    at = row_start[1:]
+    return JointSet(JointProblem(
+        np.array(knowledge.pair_start), row_start + np.arange(pairs + 1), np.insert(next_state, at, 0),
+        np.insert(count, at, 0).astype(np.float64),
+        counts.holding_sum.copy(), bound, support_start, np.array(knowledge.support_state) if known else NONE,
+        np.array(knowledge.reward), np.array(knowledge.running), float(knowledge.rate_min), float(knowledge.rate_max)))
+
+
+class JointIteration:
+    """Policy iteration over the joint set."""
+
+    remedy = "Are all states able to reach each other?"
+
+    def __init__(self, problem: JointProblem):
+        self.problem = problem
+
+    def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
+        """Take at most `most` steps on u, in place."""
+        pair, rate, low, high, steps, converged = joint_optimism(u, tolerance, most, self.problem)
+        return Improved(pair, rate, int(steps), float(low), float(high), bool(converged))

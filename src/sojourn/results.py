@@ -1,0 +1,31 @@
+"""Everything that Sojourn gives back, in one place: to name a type, or to look up what a result holds.
+
+    from sojourn.results import Evaluation, Summary
+"""
+
+from sojourn.instance.diameter import Diameter
+from sojourn.instance.difficulty import Difficulty
+from sojourn.instance.gain_gap import GainGap
+from sojourn.instance.gaps import Optimum
+from sojourn.instance.least_divergence import LeastDivergence
+from sojourn.instance.proof import Proof
+from sojourn.instance.regret_bounds import RegretBounds
+from sojourn.learn.learner import History, Plan
+from sojourn.model.checks import Checks, Verdict
+from sojourn.simulation.episodes import EpisodeRecord, Episodes
+from sojourn.simulation.regret import Point
+from sojourn.simulation.run import Run
+from sojourn.simulation.session import SessionEpisode
+from sojourn.solving.evaluate import Evaluation
+from sojourn.solving.solution import Solution
+from sojourn.study.bounds import Bounds
+from sojourn.study.failures import Failure
+from sojourn.study.statistics import Comparison
+from sojourn.study.summary import Curves, Debt, Row, Summary
+from sojourn.study.task import Replication
+
+__all__ = [
+    "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes", "Evaluation",
+    "Failure", "GainGap", "History", "LeastDivergence", "Optimum", "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row",
+    "Run", "SessionEpisode", "Solution", "Summary", "Verdict",
+]
