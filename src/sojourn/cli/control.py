@@ -106,7 +106,11 @@ def report(path: Path, seq: int | None, holding_time: float | None, next_state: 
 
 
 def answer_lines(controller: Any) -> None:
-    """Take reports from stdin until it ends; a refused one is answered with its error, and the next line is read."""
+    """Answer lines from stdin until it ends; a refused one is answered with its error, and the next line is read.
+
+    A line is a report ({"seq": 1, "holding_time": 0.5, "next_state": "up"}), {"missed": true} or {"missed": STATE} where an event was lost,
+    or {"ask": "status"}.
+    """
     from sojourn.control.values import read
 
     for line in sys.stdin:
@@ -116,7 +120,14 @@ def answer_lines(controller: Any) -> None:
                 raise ReportError(f"the line is {line.strip()[:80]!r}; give one JSON object, such as "
                                   '{"seq": 1, "holding_time": 0.5, "next_state": "up"}.')
             given = {key: read(json.dumps(value)) for key, value in said.items()}
-            click.echo(json.dumps({"seq": said.get("seq"), "action": plain(controller.report(**given))}))
+            if given == {"ask": "status"}:
+                answer = controller.status()
+            elif list(given) == ["missed"]:
+                answer = {"action": controller.missed(None if given["missed"] is True else given["missed"])}
+            else:
+                answer = {"seq": said.get("seq"), "action": controller.report(**given)}
+            click.echo(json.dumps(plain(answer)))
+            sys.stdout.flush()
         except (ReportError, ValueError, TypeError) as error:
             click.echo(json.dumps({"error": " ".join(str(error).split())}))
 
