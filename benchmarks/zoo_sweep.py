@@ -111,7 +111,7 @@ def fine(record: dict) -> bool:
 
 
 def size_class(size: int) -> str:
-    return "to 10^3" if size <= 1000 else "10^4" if size <= 10_000 else "10^5"
+    return "to 10^3" if size <= 1000 else "to 10^4" if size <= 10_000 else "10^5"
 
 
 def table(found: list[dict]) -> str:

@@ -84,6 +84,21 @@ def test_double_double_steps_are_within_their_stated_error():
         assert abs(Fraction(value[0][k]) + Fraction(value[1][k]) - exact) <= Fraction(error[k])
 
 
+def test_double_double_steps_count_what_cancels_between_large_values_close_together():
+    rng = np.random.default_rng(5)
+    p = rng.random((6, 1, 6))
+    model = CTMDP.from_arrays(p / p.sum(-1, keepdims=True), np.ones((6, 1)))
+    u = (1e6 + 1e-9 * rng.integers(0, 2, 6), 1e-11 * rng.normal(size=6))
+    value, error = generator_values(model, u)
+    level = [Fraction(x) + Fraction(y) for x, y in zip(*u)]
+    off = []
+    for s in range(6):
+        exact = sum(Fraction(x) * (level[j] - level[s]) for j, x in enumerate(model.probability[6 * s:6 * s + 6]))
+        off.append(abs(Fraction(value[0][s]) + Fraction(value[1][s]) - exact))
+        assert off[-1] <= Fraction(error[s])
+    assert max(off) > Fraction(1e-29)  # so that a bound relative to the differences alone, some 1e-38, would not do
+
+
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_refined_interval_contains_the_rational_truth(golden, golden_model, name):
     model, exact = golden_model(name), golden(name)["constants"]

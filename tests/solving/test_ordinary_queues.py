@@ -157,3 +157,23 @@ def test_a_tandem_of_1600_states_has_the_same_policy_in_every_unit(what, unit):
     assert hi - lo <= 1e-9 * abs(two.gain)
     earned = evaluate(model, two.policy).gain
     assert earned == pytest.approx(one.gain, rel=2e-9, abs=0) and (one.policy != two.policy).sum() <= 5
+
+
+@pytest.mark.parametrize("length, load", [(1000, 1.0), (3000, 0.95), (10_000, 0.3)])
+def test_a_long_river_is_swum_though_the_first_thousands_of_improvements_gain_nothing(length, load):
+    model = sojourn.make("river-swim", length=length, forward=0.35, back=0.35 * load)
+    solution = solve(model)
+    lo, hi = solution.gain_bounds
+    assert hi - lo <= 1e-9 * solution.gain
+    swim = evaluate(model, [1] * length).gain_bounds
+    assert solution.gain >= swim[0] > evaluate(model, [0] * length).gain  # to give in to the current is worse
+
+
+def test_a_policy_that_is_never_paid_earns_exactly_nothing():
+    model = sojourn.make("river-swim", length=30)
+    policy = [1] * 29 + [0]
+    for table in (policy, np.eye(2)[policy]):
+        value = evaluate(model, table)
+        assert (value.gain, value.gain_bounds) == (0.0, (0.0, 0.0))
+    paid = model.replace(running=np.where(np.arange(model.n_pairs) == 5, 1e-300, model.running))
+    assert evaluate(paid, policy).gain_bounds[1] > 0

@@ -213,6 +213,25 @@ def test_numbers_beyond_what_floats_can_multiply_are_refused_with_their_values(r
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_underflow_is_counted_in_the_proof(method):
+    least = 5e-324  # half of it, which is paid on average for one of two successors, is rounded to 0
+    half = CTMDP.from_arrays([[[0.5, 0.5]], [[0.5, 0.5]]], [[1e100], [1e100]], transition_reward=[[[least] * 2], [[least] * 2]])
+    odd = CTMDP.from_arrays([[[0, 1.0]], [[1.0, 0]]], [[1e100], [1e100]], [[3 * least], [0.0]])
+    for model, paid in ((half, 1), (odd, Fraction(3, 2))):
+        truth = paid * Fraction(least) * Fraction(1e100)
+        for answer in (solve(model, method=method), evaluate(model, [0, 0])):
+            lo, hi = answer.gain_bounds
+            assert Fraction(lo) <= truth <= Fraction(hi) and lo <= answer.gain <= hi
+
+
+def test_value_iteration_leaves_a_slow_cycle_to_the_equations_of_its_policy():
+    model = CTMDP.from_arrays(np.roll(np.eye(3), 1, axis=1)[:, None], [[1.0], [1e4], [1e8]], [[1.0], [0.0], [2.0]])
+    solution = solve(model, method="value-iteration")
+    assert solution.gain == pytest.approx(3 / (1 + 1e-4 + 1e-8), rel=1e-12)
+    assert solution.iterations < 1_000_000  # sweeps alone need some 1e9: 20 s before
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_rewards_on_the_transition_count_by_their_mean(method):
     paid = CTMDP.from_arrays([[[0.5, 0.5]], [[1, 0]]], [[1.0], [2.0]], transition_reward=[[[0.0, 6.0]], [[1.0, 0.0]]])
     mean = CTMDP.from_arrays([[[0.5, 0.5]], [[1, 0]]], [[1.0], [2.0]], [[3.0], [1.0]])

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from sojourn.errors import ModelError
+from sojourn.errors import ModelError, unknown_name
 from sojourn.model.names import Names, names_of
-from sojourn.model.numbers import boolean_table, rate_bounds_pair, real_array, spread
+from sojourn.model.numbers import boolean_table, rate_bounds_pair, real_array, real_number, shown, spread
+
+PAY = ("reward", "running", "cost", "running_cost")  # what may be known of a choice, and `next`
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Knowledge:
-    """Admissible pairs, mean lump sum and running reward per pair, rate bounds; the supports only if told (else None)."""
+    """Admissible pairs, mean lump sum and running reward per pair, rate bounds; the supports only if told (else None).
+
+    Without a model: `Knowledge.from_choices({state: {action: what it pays}}, rate_bounds=(lo, hi))`, or `from_arrays`.
+    """
 
     pair_start: np.ndarray
     pair_action: np.ndarray
@@ -69,9 +74,32 @@ class Knowledge:
         """Where the row of each state starts in a flattened (S, A) table."""
         return np.arange(self.n_states) * self.n_actions
 
+    def pair(self, state: Any, action: Any) -> int:
+        """Return the number of the pair (state, action), each as the user calls it."""
+        s, a = self.states.position(state), self.actions.position(action)
+        start, end = self.pair_start[s], self.pair_start[s + 1]
+        found = np.flatnonzero(self.pair_action[start:end] == a)
+        if not found.size:
+            allowed = ", ".join(self.actions.label(b) for b in self.pair_action[start:end][:20])
+            raise ModelError(f"action {self.actions[a]!r} is not admissible in state {self.states[s]!r}; choose of: {allowed}")
+        return int(start + found[0])
+
     def table(self, per_pair: np.ndarray, fill: float = np.nan) -> np.ndarray:
         """Return per-pair values as an (S, A) table, `fill` where the pair is not admissible."""
         return spread(per_pair, self.pair_state, self.pair_action, (self.n_states, self.n_actions), fill)
+
+    @classmethod
+    def from_choices(cls, choices: Mapping[Any, Any], rate_bounds: tuple[float, float]) -> Knowledge:
+        """Build from what one knows of a system without a model: {state: {action: pay}}, and between which rates its events happen.
+
+        `pay` is a number (a lump sum), or a mapping with some of `reward`, `running`, `cost`, `running_cost` (as in `Choice`) and
+        `next`, the states it can lead to (for all choices or for none).  {state: [actions]} says that nothing is paid, or that it
+        is not known: then use a learner with `unknown_rewards`.
+
+        >>> Knowledge.from_choices({"up": {"run": {"running": 1.0}}, "down": {"repair": -2.0, "rush": -5.0}}, (0.01, 10))
+        <Knowledge: 2 states, 3 pairs, rates in [0.01, 10], supports unknown>
+        """
+        return known_choices(choices, rate_bounds)
 
     @classmethod
     def from_arrays(cls, reward: Any, rate_bounds: tuple[float, float], running: Any = None, admissible: Any = None,
@@ -104,3 +132,53 @@ class Knowledge:
         told = "supports known" if self.supports_known else "supports unknown"
         rates = f"rates in [{self.rate_min:g}, {self.rate_max:g}]"
         return f"<Knowledge: {self.n_states} states, {self.n_pairs} pairs, {rates}, {told}>"
+
+
+def known_choices(choices: Any, rate_bounds: tuple[float, float]) -> Knowledge:
+    """Return the knowledge in {state: {action: pay}}; see `Knowledge.from_choices`."""
+    if not isinstance(choices, Mapping) or not choices:
+        raise ModelError(f"choices is {shown(choices)}; it must be a mapping {{state: {{action: what it pays}}}}.")
+    states = names_of("state", list(choices))
+    actions: dict[Any, int] = {}
+    rows: list[tuple[int, int, float, float, list[int] | None]] = []
+    for s, (state, options) in enumerate(choices.items()):
+        if isinstance(options, (list, tuple)):
+            options = dict.fromkeys(options, 0.0)
+        if not isinstance(options, Mapping) or not options:
+            raise ModelError(f"choices[{state!r}] is {shown(options)}; it must name at least one action: {{action: what it pays}}.")
+        for action, pay in options.items():
+            a = actions.setdefault(action, len(actions))
+            rows.append((s, a, *_pay(f"choices[{state!r}][{action!r}]", pay, states)))
+    rows.sort(key=lambda row: row[:2])
+    told = [row[4] for row in rows]
+    if any(told) and not all(told):
+        s, a = rows[[not x for x in told].index(True)][:2]
+        raise ModelError(f"{list(actions)[a]!r} in {states[s]!r} does not say where it can lead (`next`), and others do; say it of "
+                         "all or of none.")
+    lo, hi = rate_bounds_pair(rate_bounds)
+    supports: dict[str, Any] = {}
+    if any(told):
+        supports = {"support_start": np.concatenate([[0], np.cumsum([len(x or ()) for x in told])]).astype(np.int64),
+                    "support_state": np.array([j for x in told for j in x or ()], dtype=np.int64)}
+    who = np.array([row[0] for row in rows])
+    return Knowledge(
+        pair_start=np.concatenate([[0], np.cumsum(np.bincount(who, minlength=len(states)))]).astype(np.int64),
+        pair_action=np.array([row[1] for row in rows], dtype=np.int64), reward=np.array([row[2] for row in rows]),
+        running=np.array([row[3] for row in rows]), rate_min=lo, rate_max=hi, states=states,
+        actions=names_of("action", list(actions)), **supports)
+
+
+def _pay(where: str, pay: Any, states: Names) -> tuple[float, float, list[int] | None]:
+    """Return (lump sum, running reward, positions of the next states if told) of a choice."""
+    if not isinstance(pay, Mapping):
+        return real_number(where, pay), 0.0, None
+    for key in pay:
+        if key not in (*PAY, "next"):
+            raise ModelError(f"{where}: {unknown_name('key', str(key), (*PAY, 'next'))}")
+    value = {key: real_number(f"{where}[{key!r}]", pay.get(key, 0.0)) for key in PAY}
+    after = pay.get("next")
+    if after is not None:
+        if isinstance(after, (str, Mapping)) or not hasattr(after, "__iter__"):
+            raise ModelError(f"{where}['next'] is {shown(after)}; it must be a list of the states that the choice can lead to.")
+        after = sorted({states.position(state, f"{where}['next']") for state in after})
+    return value["reward"] - value["cost"], value["running"] - value["running_cost"], after

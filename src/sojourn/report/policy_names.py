@@ -21,7 +21,8 @@ def policy_name(model: CTMDP, policy: Sequence[int], best: Sequence[int], gaps: 
     differ = [s for s, (a, b) in enumerate(zip(policy, best, strict=True)) if a != b]
     if not differ:
         return "the optimal policy"
-    told = [f"{model.states[s]}: {model.actions[policy[s]]} instead of {model.actions[best[s]]}" for s in differ[:SHOWN]]
+    action = model.actions.label
+    told = [f"{model.states.label(s)}: {action(policy[s])} instead of {action(best[s])}" for s in differ[:SHOWN]]
     more = len(differ) - len(told)
     name = "; ".join(told) + (f"; and {more} more state{'s' * (more > 1)}" if more else "")
     return f"also optimal: {name}" if gaps is not None and _as_good(model, policy, differ, gaps) else name

@@ -91,7 +91,7 @@ def model_sentences(summary: Summary, models: list[StoredModel]) -> Iterator[tup
         text = f"{_origin(stored)}. {_count(model.n_states, 'state')}, {_count(model.n_pairs, 'choice')} of an action in all."
         if bounds.policy is not None:
             size = f"earns {number(bounds.gain)}" if bounds.gain >= 0 else f"costs {number(-bounds.gain)}"
-            rules = ", ".join(f"{model.actions[a]} in {s}" for s, a in zip(model.states, bounds.policy))
+            rules = ", ".join(f"{model.actions.label(a)} in {s}" for s, a in zip(model.states.labels, bounds.policy))
             text += f" The best policy {size} per unit of time" + (f": {rules}." if model.n_states <= FEW else ".")
         yield stored.label, text
 

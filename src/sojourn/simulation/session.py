@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -13,10 +14,14 @@ from sojourn.errors import ParameterError, ReportError
 from sojourn.learn.abilities import abilities_of, called
 from sojourn.learn.catalogue import is_named
 from sojourn.learn.catalogue import learner as made_learner
+from sojourn.learn.counts import Counts
 from sojourn.learn.learner import History, checked_knowledge
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
 from sojourn.simulation.episode import Episode, chosen_pair, next_episode
+
+if TYPE_CHECKING:
+    from sojourn.learn.estimate import Estimate
 
 TABLES = ("visits", "truncated_mean", "transition_radius", "holding_radius", "rate_interval")
 
@@ -77,6 +82,7 @@ class Session:
         self.state_index = known.states.position(state, "state", ParameterError)
         self.epoch = 1
         self.time = 0.0
+        self.counts = Counts(known)  # of its own, all holding times: a learner may keep none, or leave out long ones
         self.can = abilities_of(learner)
         self._episode: Episode | None = None  # the plan under way
         self._own = stream(0)  # for randomized plans of a learner that has no stream
@@ -158,9 +164,9 @@ class Session:
             self._pair = None
 
     def __repr__(self) -> str:
-        pending = "not asked for yet" if self._pair is None else repr(self.action_label)
+        pending = "not asked for yet" if self._pair is None else repr(self.action)
         return (f"<Session of {called(self.learner)}: decision {self.epoch:,} at time {self.time:.6g}, in state "
-                f"{self.knowledge.states[self.state]!r}, action {pending}>")
+                f"{self.state!r}, action {pending}>")
 
     # ---- inside -------------------------------------------------------------------------------------------------
 
@@ -193,22 +199,50 @@ class Session:
     def _count(self, pair: int, holding_time: float, next_state: int, lump: float, running: float) -> None:
         row = (self.state_index, int(self.knowledge.pair_action[pair]), holding_time, next_state, lump, running)
         self.learner.observe(History.of_parts(*(np.array([value]) for value in row)))
+        self.counts.add(pair, holding_time, next_state, lump)
         if self._episode is not None:
             self._episode.spend(pair)
 
     # ---- stopping and going on ----------------------------------------------------------------------------------
 
-    def save(self) -> dict[str, Any]:
-        """Return everything as arrays and scalars, from which `restore` goes on as if never stopped."""
+    def estimate(self, confidence: float = 0.95) -> Estimate:
+        """Return what has been learned so far: rates and rows with intervals, the best policy now, what the gain may be, what
+        remains to be tried (learn/estimate.py)."""
+        from sojourn.learn.estimate import estimated
+
+        return estimated(self.counts, self.knowledge, confidence)
+
+    @overload
+    def save(self) -> dict[str, Any]: ...
+    @overload
+    def save(self, path: str | PathLike[str]) -> None: ...
+    def save(self, path: str | PathLike[str] | None = None) -> dict[str, Any] | None:
+        """Write everything to a file that suffices alone (`Session.load(path)`); without a path, return it as arrays and scalars,
+        from which `restore` goes on as if never stopped."""
+        if path is not None:
+            from sojourn.simulation.session_file import write_session
+
+            write_session(self, path)
+            return None
         if not self.can.saves:
             kind = called(self.learner)
             raise ParameterError(f"{kind} has no state(); give it state() and restore(state) to save its session.")
         return {
             "state": self.state_index, "epoch": self.epoch, "time": self.time, "pair": -1 if self._pair is None else self._pair,
             "learner": self.learner.state(), "episode": self._episode.state() if self._episode else {},
-            "own": stream_state(self._own),
+            "own": stream_state(self._own), "counts": self.counts.state(),
             "tables": {name: table.copy() for name, table in self._tables.items()},
         }
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], learner: Any = None) -> Session:
+        """Return the session that `save(path)` wrote; it goes on as if never stopped.
+
+        `learner` is needed for one that is not of the catalogue: its class, its "module:Class", or a new object.
+        """
+        from sojourn.simulation.session_file import read_session
+
+        return read_session(path, learner)
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Become the session that `save()` described."""
@@ -218,6 +252,8 @@ class Session:
         self._episode = Episode.restored(saved["episode"], self.knowledge) if saved["episode"] else None
         if "own" in saved:
             restore_stream(self._own, saved["own"])
+        if "counts" in saved or isinstance(getattr(self.learner, "counts", None), Counts):  # saved before sessions counted
+            self.counts.restore(saved.get("counts") or self.learner.counts.state())
         self._tables = {name: np.array(table) for name, table in saved["tables"].items()}
 
 

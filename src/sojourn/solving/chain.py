@@ -37,6 +37,10 @@ class Chain:
     def n_states(self) -> int:
         return len(self.reward)
 
+    def pays(self, states: np.ndarray) -> bool:
+        """Return whether there is any reward other than 0 in some of `states`."""
+        return bool(self.reward[states].any() or self.reward_error[states].any())
+
     def classes(self) -> list[np.ndarray]:
         """Return the recurrent classes."""
         tail = np.repeat(np.arange(self.n_states), np.diff(self.matrix.indptr))
@@ -75,10 +79,19 @@ def reward_size(model: CTMDP) -> np.ndarray:
 
 
 def _visit_error(model: CTMDP) -> np.ndarray:
-    """Return a bound on the rounding errors of `visit_reward`, underflow included."""
+    """Return a bound on the rounding errors of `visit_reward`, underflow included; 0 where nothing is ever paid."""
     terms = 4 if model.transition_reward is None else np.diff(model.row_start) + 4
-    error: np.ndarray = 1.01 * UNIT * terms * (reward_size(model) + np.abs(model.running) / model.rate) + terms * 5e-324
+    lost = np.where(_pays(model), terms * 5e-324, 0.0)
+    error: np.ndarray = 1.01 * UNIT * terms * (reward_size(model) + np.abs(model.running) / model.rate) + lost
     return error
+
+
+def _pays(model: CTMDP) -> np.ndarray:
+    """Return whether a pair has any reward that is not 0."""
+    pays: np.ndarray = (model.reward != 0) | (model.running != 0)
+    if model.transition_reward is None:
+        return pays
+    return pays | np.logical_or.reduceat(model.transition_reward != 0, model.row_start[:-1])
 
 
 def chain_of(model: CTMDP, pairs: np.ndarray) -> Chain:
@@ -98,7 +111,8 @@ def mixed_chain(model: CTMDP, weight: np.ndarray) -> Chain:
     matrix.eliminate_zeros()
     matrix.sort_indices()
     most = 2 + int(np.diff(pick.indptr).max())
-    error = pick @ (_visit_error(model) + most * 1.01 * UNIT * np.abs(visit_reward(model))) + most * 5e-324
+    lost = np.where(pick @ _pays(model).astype(float) > 0, most * 5e-324, 0.0)
+    error = pick @ (_visit_error(model) + most * 1.01 * UNIT * np.abs(visit_reward(model))) + lost
     holding = pick @ (1.0 / model.rate)
     blur = 1.01 * UNIT * most
     return Chain(matrix, pick @ visit_reward(model), holding, error, blur, blur, _row_error(matrix) + blur)

@@ -69,6 +69,8 @@ def evaluate(model: CTMDP, policy: Sequence[Any] | Mapping[Any, Any] | np.ndarra
         from sojourn.solving.refine import evaluated_bounds
 
         low, high = met((low, high), evaluated_bounds(model, pairs, value))
+    if not chain.pays(classes[0]):
+        low = high = 0.0
     time = value.law * chain.holding
     gain = float(min(max(value.gain, low), high))
     error = value.bias_error + value.bias_error[0]

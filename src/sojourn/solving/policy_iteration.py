@@ -16,22 +16,37 @@ from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.chain import Chain, differences, reward_size, visit_reward
 from sojourn.solving.elimination import OutOfRange
 from sojourn.solving.optimality import EPSILON, better_pairs, improved
-from sojourn.solving.structure import one_class
+from sojourn.solving.structure import one_class, towards_most_income
 from sojourn.solving.value import PolicyValue, value_of
 
 PATIENCE = 25  # improvements in a row that gain nothing, by rounding or where one practically never is, before it is left at that
+Answer = tuple[np.ndarray, PolicyValue, int]  # pair per state, its value, evaluations
 
 
-def improve_until_optimal(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, PolicyValue, int]:
-    """Return (optimal pair per state, its value, evaluations), starting from `pairs`."""
+def improve_until_optimal(model: CTMDP, pairs: np.ndarray) -> Answer:
+    """Return (optimal pair per state, its value, evaluations), starting from `pairs`.
+
+    Where improvements go on without gaining anything, or in circles by rounding, far from where the time is spent, another
+    beginning is tried too: to go where most is earned.
+    """
+    answer, finished = _climb(model, pairs)
+    if finished:
+        return answer
+    other, _ = _climb(model, towards_most_income(model))
+    best = answer if answer[1].gain > other[1].gain + other[1].gain_error else other
+    return best[0], best[1], answer[2] + other[2]
+
+
+def _climb(model: CTMDP, pairs: np.ndarray) -> tuple[Answer, bool]:
+    """Return the last policy of a row of improvements, and whether it was one to which nothing was better."""
     seen: set[int] = set()
-    answer: tuple[np.ndarray, PolicyValue, int] | None = None
+    answer: Answer | None = None
     often, same = -1, 0
     while True:
         pairs, chain, recurrent = one_class(model, pairs)
         key = hash(pairs.tobytes())
         if answer is not None and (key in seen or same > PATIENCE):  # nothing improves, or only what is practically never visited
-            return answer
+            return answer, np.array_equal(pairs, answer[0])
         seen.add(key)
         value = polished(chain, value_of(chain, recurrent, often))
         same = same + 1 if answer is not None and abs(value.gain - answer[1].gain) <= 8 * EPSILON * abs(value.gain) else 0

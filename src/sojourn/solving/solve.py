@@ -12,11 +12,12 @@ from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_number
 from sojourn.solving.certificate import gain_bounds
 from sojourn.solving.chain import require_scale
+from sojourn.solving.dominance import highest_gain
 from sojourn.solving.elimination import is_narrow
 from sojourn.solving.evaluate import met
 from sojourn.solving.optimality import advantages, best_pairs, noise, tied_pairs
 from sojourn.solving.policy_iteration import improve_until_optimal
-from sojourn.solving.refine import bounds_of, optimal_refined
+from sojourn.solving.refine import bounds_of, evaluated_bounds, optimal_refined
 from sojourn.solving.solution import Solution
 from sojourn.solving.structure import first_policy
 from sojourn.solving.value import LARGEST, PolicyValue
@@ -111,6 +112,9 @@ def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, val
             found, excess, wrong = optimal_refined(model, pairs, accuracy / 100, value)
             gain, u = float(found.gain[0]), found.bias[0]
             bounds = met(met(bounds, bounds_of(model, found, excess, wrong)), (found.value.bounds[0], np.inf))
+            if bounds[1] - bounds[0] > tolerance * abs(gain):
+                own = met(found.value.bounds, evaluated_bounds(model, found.pairs, found.value))
+                bounds = met(bounds, (own[0], highest_gain(model, found, own, excess, wrong)))
             values, error, floor = excess / model.rate, wrong / model.rate, found.smallest_width(model)
     if not bounds[1] - bounds[0] <= tolerance * abs(gain):  # also where nothing is paid and the gain is 0
         bounds = met(bounds, gain_bounds(model, np.zeros(model.n_states)))  # no gain is above the largest income

@@ -78,6 +78,22 @@ def first_policy(model: CTMDP) -> np.ndarray:
     return _from_parts(model, component, inside)
 
 
+def towards_most_income(model: CTMDP) -> np.ndarray:
+    """Return a policy (pair per state) that goes where the largest income is, each step as near to it as possible on average."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import dijkstra
+
+    income = model.expected_reward * model.rate + model.running
+    goal = int(model.pair_state[np.argmax(income)])
+    back = csr_matrix((np.ones(len(model.next_state)), (model.next_state, model.pair_state[_pair_of_jump(model)])),
+                      shape=(model.n_states, model.n_states))
+    steps = dijkstra(back, indices=np.array([goal]), unweighted=True)[0]
+    steps = np.where(np.isfinite(steps), steps, model.n_states)
+    pairs = best_pairs(model, -(model.matrix @ steps))
+    pairs[goal] = np.argmax(income)
+    return pairs
+
+
 def _pair_of_jump(model: CTMDP) -> np.ndarray:
     return np.repeat(np.arange(model.n_pairs), np.diff(model.row_start))
 

@@ -91,7 +91,7 @@ def _value(chain: Chain, factors: Elimination, law: np.ndarray, law_error: float
     centre = float(law @ chain.reward / (law @ chain.holding))
     rest = chain.reward - centre * chain.holding
     blur = chain.reward_error + (4.04 * UNIT + chain.holding_error) * (abs(centre) * chain.holding + np.abs(rest)) + 5e-324
-    scale, speed = _power_near(max(np.abs(rest).max(), blur.max())), _power_near(chain.holding.max())
+    scale, speed = power_near(max(np.abs(rest).max(), blur.max())), power_near(chain.holding.max())
     costs = np.column_stack([np.maximum(rest, 0.0) / scale, np.maximum(-rest, 0.0) / scale, blur / scale, chain.holding / speed])
     found = factors.totals(costs)
     up, down, doubt, time = found.cycle
@@ -110,7 +110,7 @@ def _value(chain: Chain, factors: Elimination, law: np.ndarray, law_error: float
     return PolicyValue(float(gain), float(gain_error), bias, wrong, law, law_error + 2 * data_error, hold, factors, beyond)
 
 
-def _power_near(size: float) -> float:
+def power_near(size: float) -> float:
     """Return a power of two near `size`: dividing by it is exact and keeps the numbers away from the ends of the floats."""
     return float(2.0 ** np.clip(np.round(np.log2(size)), -1000, 1000)) if size > 0 else 1.0
 

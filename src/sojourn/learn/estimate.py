@@ -1,0 +1,174 @@
+"""What has been learned: every rate and every row with an interval, the best policy now, what the gain may be, what is left to try.
+
+The intervals are those of learn/kl_set.py: all of them together hold, at all times and whatever was played, with the stated
+confidence.  The pay is taken as it is known, not as it was paid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ParameterError, ToleranceError, require
+from sojourn.learn.counts import Counts
+from sojourn.learn.kl_set import KLSet, kl_set
+from sojourn.learn.optimism import extended_iteration
+from sojourn.learn.parameters import number
+from sojourn.learn.posterior import Posterior
+from sojourn.model.knowledge import Knowledge
+from sojourn.model.words import html_card
+
+HALVINGS = 60  # of the interval in which the end of another is looked for
+MAX_STEPS = 20_000
+PRECISION = 1e-9  # of the gains, relative to the incomes that are possible
+SHOWN = 12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate:
+    """Arrays are per pair (P,), or per successor seen (`row_start[k]:row_start[k+1]` are those of pair k, as in CTMDP).
+
+    `policy` (positions, one per state) is the best one on the mean of what was seen, `gain` what it would earn there per unit of
+    time.  `gain_bounds`: no policy earns more than the upper end, and `policy` earns at least the lower one, both with the stated
+    `confidence`.  A choice never tried may have any rate within the bounds and lead anywhere.
+    """
+
+    knowledge: Knowledge
+    confidence: float
+    visits: np.ndarray
+    rate: np.ndarray  # 1 / mean holding time, within the bounds; NaN where never tried
+    rate_bounds: np.ndarray  # (P, 2)
+    row_start: np.ndarray
+    next_state: np.ndarray
+    probability: np.ndarray
+    probability_bounds: np.ndarray  # (E, 2)
+    mean_lump: np.ndarray  # lump sum paid on average; NaN where never tried
+    policy: np.ndarray
+    gain: float
+    gain_bounds: tuple[float, float]
+    optimistic_policy: np.ndarray  # the best one where all that is open turns out well
+    wrong_bounds: int  # pairs whose holding times contradict the rate bounds that were told
+
+    @property
+    def policy_labels(self) -> dict[Any, Any]:
+        """The best policy now as {state: action}, both as the user calls them."""
+        return {s: self.knowledge.actions[a] for s, a in zip(self.knowledge.states, self.policy)}
+
+    @property
+    def remaining(self) -> list[tuple[Any, Any, int]]:
+        """What remains to be tried, as (state, action, visits so far): what was never tried, and what may still be better."""
+        known = self.knowledge
+        hopeful = known.pair_table[np.arange(known.n_states), self.optimistic_policy]
+        played = known.pair_table[np.arange(known.n_states), self.policy]
+        open_pairs = np.flatnonzero((self.visits == 0) | np.isin(np.arange(known.n_pairs), hopeful[hopeful != played]))
+        return [(known.states[known.pair_state[k]], known.actions[known.pair_action[k]], int(self.visits[k])) for k in open_pairs]
+
+    def rate_of(self, state: Any, action: Any) -> tuple[float, float, float]:
+        """Return (low, estimate, high) of the rate of a choice, as the user calls it."""
+        known = self.knowledge
+        pair = known.pair(state, action)
+        low, high = self.rate_bounds[pair]
+        return float(low), float(self.rate[pair]), float(high)
+
+    def row_of(self, state: Any, action: Any) -> dict[Any, tuple[float, float, float]]:
+        """Return {next state: (low, estimate, high)} over the successors of a choice that were seen."""
+        pair = self.knowledge.pair(state, action)
+        entries = range(self.row_start[pair], self.row_start[pair + 1])
+        return {self.knowledge.states[self.next_state[i]]: (float(self.probability_bounds[i, 0]), float(self.probability[i]),
+                                                            float(self.probability_bounds[i, 1])) for i in entries}
+
+    def frame(self) -> Any:
+        """Return one row per choice as a pandas DataFrame (needs the extra `frame`)."""
+        pandas: Any = require("pandas", "frame")
+        known, best = self.knowledge, np.zeros(len(self.visits), dtype=bool)
+        best[known.pair_table[np.arange(known.n_states), self.policy]] = True
+        return pandas.DataFrame({
+            "state": [known.states[s] for s in known.pair_state], "action": [known.actions[a] for a in known.pair_action],
+            "visits": self.visits, "rate": self.rate, "rate_low": self.rate_bounds[:, 0], "rate_high": self.rate_bounds[:, 1],
+            "lump": self.mean_lump, "best_now": best,
+        })
+
+    def __repr__(self) -> str:
+        low, high = self.gain_bounds
+        wrong = f"; {self.wrong_bounds} rates seem outside the bounds told" if self.wrong_bounds else ""
+        return (f"<Estimate: {int(self.visits.sum()):,} epochs; best policy now earns {self.gain:.6g} per unit of time on the mean "
+                f"model; at {self.confidence:.4g} confidence it earns at least {low:.6g}, and no policy more than {high:.6g}; "
+                f"{len(self.remaining)} choices to try{wrong}>")
+
+    def _repr_html_(self) -> str:
+        known, rows = self.knowledge, []
+        for k in range(min(SHOWN, known.n_pairs)):
+            low, high = self.rate_bounds[k]
+            rows.append((known.states.label(known.pair_state[k]), known.actions.label(known.pair_action[k]), f"{self.visits[k]:,}",
+                         f"{self.rate[k]:.4g}", f"[{low:.4g}, {high:.4g}]"))
+        more = f"and {known.n_pairs - SHOWN} more choices" if known.n_pairs > SHOWN else ""
+        return html_card(repr(self)[1:-1], ("state", "action", "visits", "rate", f"{self.confidence:.4g} interval"), rows, more)
+
+
+def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) -> Estimate:
+    """Return what `counts` (of all holding times, none truncated) say about a system of which `knowledge` was known."""
+    if not (number(confidence) and 0 < confidence < 1):
+        raise ParameterError(f"confidence is {confidence!r}; it must lie between 0 and 1, such as 0.95.")
+    if counts.scale:
+        raise ParameterError(f"the counts leave out long holding times (scale {counts.scale:g}); an estimate needs all of them: "
+                             "count with Counts(knowledge).")
+    belief = Posterior(knowledge)
+    sets = kl_set(counts, belief, (1 - confidence) / (2 * knowledge.n_pairs))
+    gain, _, pair = belief.best(*belief.mean(), np.array(knowledge.pair_start[:-1], dtype=np.int64))
+    high, hopeful = _largest_gain(sets, knowledge)
+    low = -_largest_gain(*_against(sets, knowledge, pair))[0]
+    start, after, count = counts.rows()
+    share = count / np.repeat(np.maximum(1, counts.visits), np.diff(start))
+    tried = counts.visits > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.clip(counts.visits / counts.holding_sum, knowledge.rate_min, knowledge.rate_max)
+        lump = counts.reward_sum / counts.visits
+    return Estimate(
+        knowledge=knowledge, confidence=confidence, visits=counts.visits.copy(), rate=np.where(tried, rate, np.nan),
+        rate_bounds=np.stack([sets.rate_low, sets.rate_high], axis=1), row_start=start, next_state=after, probability=share,
+        probability_bounds=_shares(share, np.repeat(sets.row_radius, np.diff(start))), mean_lump=np.where(tried, lump, np.nan),
+        policy=np.array(knowledge.pair_action[pair]), gain=float(gain), gain_bounds=(min(low, float(gain)), max(high, float(gain))),
+        optimistic_policy=np.array(hopeful), wrong_bounds=sets.empty_intervals)
+
+
+def _largest_gain(sets: KLSet, knowledge: Knowledge) -> tuple[float, np.ndarray]:
+    """Return (a bound that no policy on no model of the set exceeds, the policy that comes near it)."""
+    step = np.outer((knowledge.rate_min, knowledge.rate_max), knowledge.reward) + knowledge.running
+    tolerance = PRECISION * max(float(np.ptp(step)), 1e-300) / knowledge.rate_max
+    try:
+        found = extended_iteration(sets.iteration(), knowledge, tolerance, max_steps=MAX_STEPS)
+    except ToleranceError as error:  # what was reached is a bound all the same
+        found = error.best  # type: ignore[assignment]
+    return min(found.gain, float(step.max())), found.policy
+
+
+def _against(sets: KLSet, knowledge: Knowledge, pair: np.ndarray) -> tuple[KLSet, Knowledge]:
+    """Return the set and the knowledge in which `pair` is all that can be played and every payment is a cost."""
+    rows = sets.rows
+    entries = np.concatenate([np.arange(rows.row_start[k], rows.row_start[k + 1]) for k in pair])
+    known = replace(
+        knowledge, pair_start=np.arange(knowledge.n_states + 1), pair_action=np.array(knowledge.pair_action[pair]),
+        reward=-knowledge.reward[pair], running=-knowledge.running[pair],
+        support_start=np.concatenate([[0], np.cumsum(rows.size[pair])]).astype(np.int64), support_state=rows.next_state[entries])
+    return KLSet(Posterior(known), sets.visits[pair], sets.count[entries], sets.row_radius[pair], sets.rate_low[pair],
+                 sets.rate_high[pair], 0), known
+
+
+def _shares(share: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """Return [low, high] of each probability: the q with KL(share, q) <= radius, as of two outcomes, which is no larger."""
+    def ends(inside: np.ndarray, outside: np.ndarray) -> np.ndarray:
+        for _ in range(HALVINGS):
+            middle = (inside + outside) / 2
+            within = _divergence(share, middle) <= radius
+            inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
+        return outside
+
+    return np.stack([ends(share, np.zeros_like(share)), ends(share, np.ones_like(share))], axis=1)
+
+
+def _divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: np.ndarray = (np.where(p > 0, p * np.log(p / q), 0.0) + np.where(p < 1, (1 - p) * np.log((1 - p) / (1 - q)), 0.0))
+    return found
