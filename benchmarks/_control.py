@@ -4,12 +4,14 @@ So what was reported under a number can be computed again at any time, in any pr
 """
 
 import hashlib
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from sojourn.control.controller import Controller
+from sojourn.control.journal import Journal
 from sojourn.errors import SojournError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.explore import Choice
@@ -64,7 +66,24 @@ def drive(controller: Controller, most: int, said: Callable[[str], None], batch:
         said(f"{seq} {answer}\n")
 
 
-def judge(path: Path, acknowledged: dict[int, str], whole: bool = True) -> list[str]:
+def missing(path: Path, acknowledged: dict[int, str]) -> list[str]:
+    """Return what is wrong with the acknowledged reports alone, by reading the file as it is."""
+    try:
+        journal = Journal(path, write=False)
+        try:
+            last = journal.head.seq
+            lost = [f"lost: {seq} was acknowledged, the journal ends with {last}" for seq in acknowledged if seq > last]
+            if lost:
+                return lost[:1]
+            return [f"report {seq} was answered {answer}, the journal says another" for seq, answer in acknowledged.items()
+                    if journal.report(seq).answer != json.dumps(answer)]
+        finally:
+            journal.close()
+    except SojournError as error:
+        return [f"{type(error).__name__}: {error}"]
+
+
+def judge(path: Path, acknowledged: dict[int, str]) -> list[str]:
     """Return everything that is wrong with the file at `path`, given what was acknowledged."""
     wrong = []
     try:
@@ -72,27 +91,19 @@ def judge(path: Path, acknowledged: dict[int, str], whole: bool = True) -> list[
             last = controller.status()["next_seq"] - 1
             if max(acknowledged, default=0) > last:
                 wrong.append(f"lost: {max(acknowledged)} was acknowledged, the journal ends with {last}")
-            state = START
-            if whole:
-                controller.verify()
-                count = 0
-                for row in controller.observations():
-                    count += 1
-                    if row.seq != count or row.state != state:
-                        wrong.append(f"report {row.seq} stands at place {count}, in state {row.state} after {state}")
-                    if (row.holding_time, row.next_state) != event(row.seq, row.state, row.action):
-                        wrong.append(f"report {row.seq} holds what was never reported")
-                    if acknowledged.get(row.seq, row.advised) != row.advised:
-                        wrong.append(f"report {row.seq} was answered {acknowledged[row.seq]}, the journal says {row.advised}")
-                    state = row.next_state
-                if controller.status()["epochs"] != count:
-                    wrong.append(f"{controller.status()['epochs']} epochs were counted of {count} reports")
-            else:
-                journal = controller._journal
-                assert journal is not None
-                for seq in acknowledged:
-                    if seq <= last and journal.report(seq).answer.strip('"') != acknowledged[seq]:
-                        wrong.append(f"report {seq} was answered {acknowledged[seq]}")
+            state, count = START, 0
+            controller.verify()
+            for row in controller.observations():
+                count += 1
+                if row.seq != count or row.state != state:
+                    wrong.append(f"report {row.seq} stands at place {count}, in state {row.state} after {state}")
+                if (row.holding_time, row.next_state) != event(row.seq, row.state, row.action):
+                    wrong.append(f"report {row.seq} holds what was never reported")
+                if acknowledged.get(row.seq, row.advised) != row.advised:
+                    wrong.append(f"report {row.seq} was answered {acknowledged[row.seq]}, the journal says {row.advised}")
+                state = row.next_state
+            if controller.status()["epochs"] != count:
+                wrong.append(f"{controller.status()['epochs']} epochs were counted of {count} reports")
     except SojournError as error:
         wrong.append(f"{type(error).__name__}: {error}")
     return wrong

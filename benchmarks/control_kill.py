@@ -24,10 +24,13 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from _control import create, drive, judge, parsed
+from _control import create, drive, judge, missing, parsed
 
+from sojourn.control import controller as controlling
 from sojourn.control.controller import Controller
 from sojourn.control.journal import Journal
+
+controlling.SNAPSHOT_ROWS = 100  # more of them, and less to fold again after each kill
 
 
 def acknowledge_early() -> None:
@@ -140,7 +143,7 @@ def campaign(folder: Path, kills: int, fresh: int, rounds: int, mutant: str = ""
             if acknowledged.setdefault(seq, answer) != answer:
                 counts["wrong"].append(f"report {seq} was answered twice, {acknowledged[seq]} and {answer}")
         whole = counts["kills"] % rounds == 0 or counts["kills"] == kills
-        counts["wrong"] += judge(path, acknowledged if whole else new, whole)
+        counts["wrong"] += judge(path, acknowledged) if whole else missing(path, new)
         if whole:
             counts["judged"] += 1
             counts["wrong"] += [] if counts["wrong"] else compared(folder, path)

@@ -1,7 +1,7 @@
 """A call centre in SimPy: callers queue, lose patience and hang up; a third agent can be called in for a fee.
 
-A process of its own, which knows nothing of Sojourn.  It speaks lines of JSON: first `{"state": 0}`, then for every change of the number
-of calls `{"holding_time": 0.31, "next_state": 1}`; after each line it reads one line with the action, `{"action": "extra"}`.
+A process of its own, which knows nothing of Sojourn.  It speaks lines of JSON: first `{"state": 0}`, then for every change of the
+number of calls `{"holding_time": 0.31, "next_state": 1}`; after each line it reads one line with the action, `{"action": "extra"}`.
 """
 
 import json

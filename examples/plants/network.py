@@ -1,8 +1,8 @@
 """A queueing network in Ciw: customers enter and are sent to a fast or to a slow server, each with room for four.
 
 A process of its own, which knows nothing of Sojourn.  It speaks lines of JSON: first `{"state": [0, 0]}`, then for every change
-`{"holding_time": 0.31, "next_state": [1, 0]}`; after each line it reads one line with the action, `{"action": "fast"}`: where the next
-customer is to go.
+`{"holding_time": 0.31, "next_state": [1, 0]}`; after each line it reads one line with the action, `{"action": "fast"}`: where the
+next customer is to go.
 """
 
 import json

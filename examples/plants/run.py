@@ -5,8 +5,8 @@
 
 Three processes: the plant (call_centre.py in SimPy, network.py in Ciw), the controller (`sojourn control report PATH --lines`),
 and this one, which carries lines between them.  When the controller is killed, it is started again and told the last report once
-more, since nobody knows whether it arrived.  When the plant is killed, it starts anew and empty, and the controller is told that an event was
-missed.
+more, since nobody knows whether it arrived.  When the plant is killed, it starts anew and empty, and the controller is told that
+an event was missed.
 """
 
 import argparse
@@ -94,7 +94,8 @@ def run(plant_name: str, path: Path, decisions: int, kills: int, learner: str = 
     """Make a controller at `path`, let it run the plant, kill both on the way; return the figures."""
     model, chance = MODELS[plant_name](), random.Random(seed)
     start = model.states[0]
-    sojourn.Controller.create(path, model.knowledge(), learner, start).close()
+    # it is told which jumps are possible, what a state costs and how fast things can be, not how fast they are
+    sojourn.Controller.create(path, model.knowledge(supports=True), learner, start).close()
     deaths = {at: chance.choice(["controller", "controller", "plant"]) for at in chance.sample(range(1, decisions), kills)}
     control = Talk("-m", "sojourn", "control", "report", str(path), "--lines")
     plant, lives = Talk(str(HERE / f"{plant_name}.py"), str(seed)), 1
@@ -150,7 +151,8 @@ def figures(model: sojourn.CTMDP, path: Path, decisions: int, kills: int, plants
     followed = sojourn.evaluate(model, policy).gain
     return {"decisions": len(rows), "counted": status["epochs"], "reports_in_the_journal": checked["reports"], "kills": kills,
             "of_them_plants": plants_killed, "optimal_gain": best.gain, "gain_of_the_policy_now": followed,
-            "earned_in_the_second_half": paid / sum(o.holding_time for o in second), "states_never_seen": len(policy) - len(advised)}
+            "earned_in_the_second_half": paid / sum(o.holding_time for o in second),
+            "states_never_seen": len(policy) - len(advised)}
 
 
 def main() -> None:
@@ -165,7 +167,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = said.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        print(json.dumps(run(said.plant, folder / f"{said.plant}.control", said.decisions, said.kills, said.learner, said.seed), indent=2))
+        path = folder / f"{said.plant}.control"
+        print(json.dumps(run(said.plant, path, said.decisions, said.kills, said.learner, said.seed), indent=2))
 
 
 if __name__ == "__main__":

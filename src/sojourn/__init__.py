@@ -33,6 +33,7 @@ _HOME = {
     "Run": "sojourn.simulation.run",
     "Session": "sojourn.simulation.session",
     "Controller": "sojourn.control.controller",
+    "fit": "sojourn.control.fit",
     "Study": "sojourn.study.study",
     "SojournError": "sojourn.errors",
     "ModelError": "sojourn.errors",

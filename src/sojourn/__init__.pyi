@@ -14,6 +14,7 @@ from sojourn import study as study
 from sojourn import testing as testing
 from sojourn import zoo as zoo
 from sojourn.control.controller import Controller as Controller
+from sojourn.control.fit import fit as fit
 from sojourn.errors import ModelError as ModelError
 from sojourn.errors import SojournError as SojournError
 from sojourn.instance.diameter import diameter as diameter

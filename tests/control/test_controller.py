@@ -12,6 +12,7 @@ import sojourn
 from control_plant import MODEL, Plant, drive
 from sojourn.control.controller import Controller
 from sojourn.errors import ControlError, ParameterError, ReportError
+from sojourn.learn.learner import Learner
 from sojourn.simulation.session import Session
 
 KNOWN = MODEL.knowledge()
@@ -121,7 +122,7 @@ def test_what_was_really_done_is_what_is_counted(path):
     with Controller.create(path, KNOWN, start=("up", 1), **UCRL) as controller:
         other = "service" if controller.action == "run" else "run"
         controller.report(1, 0.5, ("up", 0) if other == "service" else ("down", 0), action=other)
-        visits = KNOWN.table(controller._fold.counts.visits, 0)
+        visits = KNOWN.table(controller._fold.session.counts.visits, 0)
         assert visits[KNOWN.states.position(("up", 1)), KNOWN.actions.position(other)] == 1
         assert next(iter(controller.observations())).action == other and controller.status()["followed"] == 0
 
@@ -242,6 +243,30 @@ def test_a_past_log_is_learned_from_and_the_first_decision_knows_it(path):
     with Controller.open(path) as controller:
         assert controller.status()["imported"] == 3000 and controller.status()["epochs"] == 20
         controller.verify()
+
+
+class Steady(Learner):
+    """Always the first action: a learner of one's own."""
+
+    def act(self, state: int) -> int:
+        return int(self.knowledge.pair_action[self.knowledge.pair_start[state]])
+
+
+def test_a_learner_of_one_s_own_is_given_again_when_the_file_is_opened(path):
+    with Controller.create(path, KNOWN, Steady, ("up", 0)) as controller:
+        drive(controller, Plant(MODEL, ("up", 0)), 5)
+    with pytest.raises(ParameterError, match="not of the catalogue"):
+        Controller.open(path)
+    with Controller.open(path, learner=Steady) as controller:
+        assert controller.status()["epochs"] == 5 and controller.verify()["answers_that_differ"] == 0
+
+
+def test_what_was_learned_comes_with_intervals(controller):
+    drive(controller, Plant(MODEL, ("up", 0)), 300)
+    found = controller.estimate(0.9)
+    low, middle, high = found.rate_of(("up", 0), "run")
+    assert low < middle < high and low < 0.7 < high
+    assert found.gain_bounds[0] <= sojourn.solve(MODEL).gain <= found.gain_bounds[1]
 
 
 # ---- one owner -----------------------------------------------------------------------------------------------------

@@ -108,8 +108,8 @@ def report(path: Path, seq: int | None, holding_time: float | None, next_state: 
 def answer_lines(controller: Any) -> None:
     """Answer lines from stdin until it ends; a refused one is answered with its error, and the next line is read.
 
-    A line is a report ({"seq": 1, "holding_time": 0.5, "next_state": "up"}), {"missed": true} or {"missed": STATE} where an event was lost,
-    or {"ask": "status"}.
+    A line is a report ({"seq": 1, "holding_time": 0.5, "next_state": "up"}), {"missed": true} or {"missed": STATE} where an event
+    was lost, or {"ask": "status"}.
     """
     from sojourn.control.values import read
 

@@ -18,6 +18,7 @@ from sojourn.control.journal import Head, Journal, Note, Report
 from sojourn.control.setting import Setting, checked_setting
 from sojourn.control.values import read, written
 from sojourn.errors import ControlError, ReportError, SojournError
+from sojourn.learn.estimate import Estimate
 from sojourn.learn.learner import MAX_CHUNK
 from sojourn.model.files import file_path
 from sojourn.model.pack import pack
@@ -63,8 +64,9 @@ class Controller:
     (True, 1)
     """
 
-    def __init__(self, journal: Journal):
+    def __init__(self, journal: Journal, learner: str | type | None = None):
         self.path = journal.path
+        self._learner = learner
         self.write = journal.write
         self._guard = threading.RLock()
         self._journal: Journal | None = journal
@@ -89,13 +91,16 @@ class Controller:
         - `window`, `false_alarms`: see control/watch.py, the alarm on drifting rates.
         """
         setting = checked_setting(knowledge, learner, start, seed, parameters, safe_action, forbidden, shadow, window, false_alarms)
-        Fold(setting)  # refused now rather than from a file
-        return cls(Journal.create(file_path(path), setting.to_bytes()))
+        Fold(setting, learner)  # refused now rather than from a file
+        return cls(Journal.create(file_path(path), setting.to_bytes()), learner)
 
     @classmethod
-    def open(cls, path: str | PathLike[str], write: bool = True) -> Controller:
-        """Go on with the controller at `path`; `write=False` only looks, while another process may own it."""
-        return cls(Journal(file_path(path), write))
+    def open(cls, path: str | PathLike[str], write: bool = True, learner: str | type | None = None) -> Controller:
+        """Go on with the controller at `path`; `write=False` only looks, while another process may own it.
+
+        `learner` is needed for one that is not of the catalogue (its class or "module:Class"): a file never says which code to run.
+        """
+        return cls(Journal(file_path(path), write), learner)
 
     def __enter__(self) -> Controller:
         return self
@@ -235,6 +240,11 @@ class Controller:
         with self._guard:
             return tuple(self._ready().alarms)
 
+    def estimate(self, confidence: float = 0.95) -> Estimate:
+        """Return what has been learned: rates and rows with intervals, the best policy now, its gain, what is left to try."""
+        with self._guard:
+            return self._ready().session.estimate(confidence)
+
     def observations(self) -> Iterator[Observation]:
         """Yield every report in order, each checked against the chain of those before."""
         journal = self._opened()
@@ -248,7 +258,7 @@ class Controller:
         with self._guard:
             fold, journal = self._ready(), self._opened()
             reports = journal.verify()
-            anew, differs = Fold(Setting.from_bytes(journal.setting)), 0
+            anew, differs = Fold(Setting.from_bytes(journal.setting), self._learner), 0
             for entry in journal.entries():
                 anew.take(entry)
                 differs += isinstance(entry, Report) and written(anew.answer, "action") != entry.answer
@@ -265,7 +275,7 @@ class Controller:
         with self._guard:
             journal = self._writable()
             journal.forget_snapshots()
-            fold, differs = Fold(Setting.from_bytes(journal.setting)), 0
+            fold, differs = Fold(Setting.from_bytes(journal.setting), self._learner), 0
             for entry in journal.entries():
                 fold.take(entry)
                 differs += isinstance(entry, Report) and written(fold.answer, "action") != entry.answer
@@ -278,14 +288,14 @@ class Controller:
     def _load(self, journal: Journal) -> None:
         """Take the latest snapshot that can be used, and fold what came after it."""
         setting = Setting.from_bytes(journal.setting)
-        fold, after = Fold(setting), None
+        fold, after = Fold(setting, self._learner), None
         for head, payload in journal.snapshots():
             try:
                 fold.restore(payload)
                 after = head
                 break
             except (SojournError, KeyError, TypeError, ValueError):  # of another version: fold from an older one, or from the start
-                fold = Fold(setting)
+                fold = Fold(setting, self._learner)
         begun, entry, self._since = time.perf_counter(), None, 0
         for entry in journal.entries(after):
             fold.take(entry)

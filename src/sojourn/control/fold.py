@@ -14,7 +14,7 @@ from sojourn.control.setting import Setting
 from sojourn.control.values import read
 from sojourn.control.watch import Watch
 from sojourn.errors import ParameterError
-from sojourn.learn.counts import Counts
+from sojourn.learn.catalogue import LEARNERS, said_name
 from sojourn.learn.learner import History
 from sojourn.model.pack import pack, unpack
 from sojourn.simulation.session import Session
@@ -33,14 +33,18 @@ class Alarm(NamedTuple):
 class Fold:
     """The state of a controller.  `away` is None in a known state; else the state that nobody knows, in a list of one."""
 
-    def __init__(self, setting: Setting):
+    def __init__(self, setting: Setting, learner: str | type | None = None):
         self.setting = setting
         self.told = setting.allowed()
-        self.session = Session(setting.learner, setting.start, self.told, setting.seed, setting.parameters)
+        if setting.learner not in LEARNERS and (learner is None or said_name(learner) != setting.learner):
+            raise ParameterError(f"the controller was made with the learner {setting.learner!r}, which is not of the catalogue "
+                                 f"(`sojourn learners`), and the learner given is {learner!r}; give it: "
+                                 "Controller.open(path, learner=...).")
+        which = setting.learner if setting.learner in LEARNERS or learner is None else learner
+        self.session = Session(which, setting.start, self.told, setting.seed, setting.parameters)
         if not self.session.can.saves:
             raise ParameterError(f"{setting.learner} has no state() and restore(state); a controller needs both, to go on where it "
                                  "stopped.")
-        self.counts = Counts(self.told)  # all holding times, whatever the learner keeps of them
         self.watch = Watch(self.told.n_pairs, setting.window, setting.false_alarms)
         self.seq = 0
         self.away: list[Any] | None = None
@@ -98,7 +102,6 @@ class Fold:
             known = self.told
             paid = float(known.reward[pair] + known.running[pair] * holding_time) if reward is None else reward
             self.session.report(holding_time, next_state, reward, action=action)
-            self.counts.add(pair, holding_time, arrived, paid)
             self.reward += paid
             for drift in self.watch.tell(pair, holding_time, arrived):
                 self._drifted(drift)
@@ -163,10 +166,9 @@ class Fold:
 
     def learn(self, log: dict[str, np.ndarray]) -> None:
         """Count observations of the past, in positions; the plan under way ends with the pending decision."""
-        known = self.told
         rows = History.of_parts(**{name: np.asarray(values) for name, values in log.items()})
         self.session.learner.observe(rows)
-        self.counts.observe(rows, known)
+        self.session.counts.observe(rows, self.told)
         self.imported += len(rows)
         self.session.replan(at_once=self.seq == 0)
         if self.seq == 0:
@@ -177,7 +179,7 @@ class Fold:
     def to_bytes(self) -> bytes:
         """Return everything, for a snapshot."""
         numbers = {name: getattr(self, name) for name in ("seq", "uncounted", "imported", "followed", "alarm_count", "reward")}
-        return pack({**numbers, "session": self.session.save(), "counts": self.counts.state(), "watch": self.watch.state(),
+        return pack({**numbers, "session": self.session.save(), "watch": self.watch.state(),
                      "alarms": [list(alarm) for alarm in self.alarms], "away": self.away, "answer": self.answer})
 
     def restore(self, data: bytes) -> None:
@@ -186,7 +188,6 @@ class Fold:
         for name in ("seq", "uncounted", "imported", "followed", "alarm_count", "reward"):
             setattr(self, name, found[name])
         self.session.restore(found["session"])
-        self.counts.restore(found["counts"])
         self.watch.restore(found["watch"])
         self.alarms = [Alarm(*alarm) for alarm in found["alarms"]]
         self.away = None if found["away"] is None else [_tuples(found["away"][0])]

@@ -72,13 +72,17 @@ class Log:
                 "lump": lump, "running": running}
 
 
-def read_log(log: Any, knowledge: Knowledge | None = None, contiguous: bool = True) -> Log:
+def read_log(log: Any, knowledge: Knowledge | None = None, contiguous: bool = True,
+             columns: Mapping[str, str] | None = None) -> Log:
     """Return the log in `log`: a path to a .csv or .parquet file, a data frame (pandas, polars), or a mapping of columns.
 
     With `knowledge` states and actions must be among its own.  Rows of one trajectory must follow each other (each begins in the
     state to which the last led), unless `contiguous` is False.
     """
-    coded = _Columns(_columns(log))
+    given = _columns(log, columns or {})
+    coded = _Columns(given)
+    if not len(coded) and coded.names:
+        raise FileError(f"the log has 0 rows under {', '.join(coded.names)}; there is nothing to learn from.")
     known = set(coded.names)
     if set(SOJOURNS) <= known:
         found = _sojourns(coded, knowledge, contiguous)
@@ -96,8 +100,16 @@ def read_log(log: Any, knowledge: Knowledge | None = None, contiguous: bool = Tr
 # ---- columns -------------------------------------------------------------------------------------------------------
 
 
-def _columns(log: Any) -> dict[str, Any]:
-    """Return {name: values}; values are arrays, or lists of texts from a CSV file, coded already."""
+def _columns(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
+    """Return {our name: values}; values are arrays, or coded already (from a CSV file)."""
+    found = _read_columns(log, renamed)
+    missing = sorted(set(renamed) - set(found))
+    if missing:
+        raise FileError(f"columns renames {missing[0]!r}, which is not a column of the log; it has {', '.join(found)}.")
+    return {renamed.get(name, name): values for name, values in found.items()}
+
+
+def _read_columns(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
     if isinstance(log, (str, PathLike)):
         path = Path(log)
         if not path.is_file():
@@ -111,7 +123,7 @@ def _columns(log: Any) -> dict[str, Any]:
             except (OSError, ValueError) as error:
                 raise FileError(f"{str(path)!r} cannot be read as Parquet: {error}.") from error
             return {name: table.column(name).to_pandas().to_numpy() for name in table.column_names}
-        return _csv_columns(path)
+        return _csv_columns(path, renamed)
     if isinstance(log, Mapping):
         return {str(name): np.asarray(values) if not isinstance(values, list) else values for name, values in log.items()}
     if hasattr(log, "columns") and hasattr(log, "__getitem__"):
@@ -140,7 +152,7 @@ def coded(values: Iterable[Any], into: dict[Any, int] | None = None) -> Coded:
     return Coded(code, list(index))
 
 
-def _csv_columns(path: Path) -> dict[str, Any]:
+def _csv_columns(path: Path, renamed: Mapping[str, str]) -> dict[str, Any]:
     """Read a CSV file in pieces: numbers as floats, everything else coded, so that 10^7 rows fit into memory."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as stream:
@@ -150,7 +162,7 @@ def _csv_columns(path: Path) -> dict[str, Any]:
                 raise FileError(f"{str(path)!r} begins with {header!r}; the first line must name the columns, each once.")
             numeric = {"holding_time", "time", "reward"}
             parts: dict[str, list[np.ndarray]] = {name: [] for name in header}
-            index: dict[str, dict[Any, int]] = {name: {} for name in header if name not in numeric}
+            index: dict[str, dict[Any, int]] = {name: {} for name in header if renamed.get(name, name) not in numeric}
             chunk: list[list[str]] = []
             done = 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from sojourn.errors import ParameterError
 from sojourn.learn.catalogue import is_named, said_name
 from sojourn.learn.learner import checked_knowledge
 from sojourn.model.knowledge import Knowledge
-from sojourn.model.names import Names
+from sojourn.model.knowledge_file import knowledge_from, knowledge_tree
 from sojourn.model.pack import pack, unpack
 
 
@@ -39,12 +39,12 @@ class Setting:
     def to_bytes(self) -> bytes:
         plain = {name: getattr(self, name) for name in ("learner", "parameters", "seed", "shadow", "window", "false_alarms")}
         return pack({**plain, "forbidden": np.array(self.forbidden, dtype=np.int64).reshape(-1, 2), "start": written(self.start),
-                     "safe_action": written(self.safe_action, "safe_action"), "knowledge": _knowledge_tree(self.knowledge)})
+                     "safe_action": written(self.safe_action, "safe_action"), "knowledge": knowledge_tree(self.knowledge)})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Setting:
         found = unpack(data)
-        found["knowledge"] = _knowledge(found["knowledge"])
+        found["knowledge"] = knowledge_from(found["knowledge"])
         found["start"], found["safe_action"] = read(found["start"]), read(found["safe_action"])
         found["forbidden"] = tuple((int(s), int(a)) for s, a in found["forbidden"])
         return cls(**found)
@@ -116,24 +116,3 @@ def _forbidden_pairs(known: Knowledge, forbidden: Any) -> tuple[tuple[int, int],
                 raise ParameterError(f"forbidden is {action!r} in state {state!r}, which is not among its actions anyway; "
                                      "name actions that exist.")
     return tuple(sorted(set(found)))
-
-
-def _knowledge_tree(known: Knowledge) -> dict[str, Any]:
-    tree: dict[str, Any] = {}
-    for part in fields(known):
-        value = getattr(known, part.name)
-        if isinstance(value, Names):
-            plain = len(value) if isinstance(value.values, range) else [written(name, value.kind) for name in value]
-            tree[part.name] = {"names": plain, "labels": None if value.labelled is None else list(value.labelled)}
-        elif value is not None:
-            tree[part.name] = value
-    return tree
-
-
-def _knowledge(tree: dict[str, Any]) -> Knowledge:
-    parts = dict(tree)
-    for kind in ("state", "action"):
-        said = parts[f"{kind}s"]
-        names = range(said["names"]) if isinstance(said["names"], int) else [read(name) for name in said["names"]]
-        parts[f"{kind}s"] = Names(kind, names, said["labels"])
-    return Knowledge(**parts)
