@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check bench clean
+.PHONY: run test check docs bench clean
 
 run: .venv/ready-run
 	mkdir -p demo
@@ -15,9 +15,13 @@ test: .venv/ready-dev
 	@$(BIN)/python tests/not_run.py
 
 check: .venv/ready-dev
-	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples docs
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+docs: .venv/ready-dev
+	$(BIN)/python -m sphinx -b html -q --fail-on-warning --keep-going docs docs/_build/html
+	@echo "the book: docs/_build/html/index.html"
 
 bench: .venv/ready-dev
 	for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
@@ -33,4 +37,4 @@ bench: .venv/ready-dev
 	@touch $@ .venv/ready-run
 
 clean:
-	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis demo
+	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis demo docs/_build

@@ -58,14 +58,13 @@ def main() -> int:
         key = question, drawn.shape
         models.add(drawn.name)
         counts[key][verdict.kind] += 1
-        counts[key]["only one reading"] += not verdict.other_reading
         widest[key], slowest[key] = max(widest[key], verdict.width), max(slowest[key], verdict.seconds)
         if verdict.kind in FAILURES:
             failures.append({"question": question, "seed": drawn.seed, "index": drawn.index, "shape": drawn.shape,
                              "shapes": options.shape, "kind": verdict.kind, "detail": verdict.detail})
             words = verdict.detail.splitlines()[0][:200]
             print(f"{question} {drawn.name} ({drawn.shape}): {verdict.kind}: {words}", file=sys.stderr)
-    kinds = ["proved", "refused", "not judged", *(k for k in (*FAILURES, "only one reading") if any(c[k] for c in counts.values()))]
+    kinds = ["proved", "refused", "not judged", *(k for k in FAILURES if any(c[k] for c in counts.values()))]
     print(f"{'':32}" + "".join(f"{kind:>12}" for kind in kinds) + f"{'widest':>12}{'slowest s':>12}")
     for key in sorted(counts):
         print(f"{key[0]:12}{key[1]:20}" + "".join(f"{counts[key][kind]:12}" for kind in kinds)

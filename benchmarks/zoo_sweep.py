@@ -5,8 +5,9 @@
     python benchmarks/zoo_sweep.py --limit 1000 --family tandem --family admission
     python benchmarks/zoo_sweep.py --table                  only the table of what is in the file
 
-Each case runs in a process of its own kind that is ended when one call (solve, evaluate) takes more than 60 s.  A record per
-case goes to a file of JSON lines; cases found there are not run again, except with --again those that were not proved.
+Each case runs in a process of its own kind that is ended when one call (solve, evaluate) takes more than 60 s (on a machine that
+does other work too, give a larger --budget: the table shows seconds of the processor).  A record per case goes to a file of JSON
+lines; cases found there are not run again, except with --again those that were not proved.
 """
 
 import argparse

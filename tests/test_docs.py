@@ -2,86 +2,43 @@
 
 import doctest
 import importlib
-import json
 import re
-import shlex
 import tomllib
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 import sojourn
 from command_line import run
+from generate_pages import PAGES as GENERATED_PAGES
+from run_examples import FLAGS, run_page
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "sojourn"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in page.parts)]
 MODULES = sorted(
     "sojourn." + ".".join(path.relative_to(SRC).with_suffix("").parts) for path in SRC.rglob("*.py") if "__" not in path.name
 )
 LABEL = re.compile(r"(?<![\w/])((?:eq|thm|lem|alg|step|remark): ?[A-Za-z][\w-]*(?::\w+)?|assume-[a-z]+|regret-def)")
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 EXPLAINED = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 
 
-class Block(NamedTuple):
-    language: str
-    text: str
-    line: int
-
-
-def blocks(page: Path) -> list[Block]:
-    """Return the fenced blocks of a page; one that follows a comment `<!-- not run: reason -->` is left out."""
-    text = page.read_text(encoding="utf-8")
-    found = []
-    for match in re.finditer(r"^(<!-- not run: [^>]+-->\n+)?```(\w*)[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
-        if not match[1]:
-            found.append(Block(match[2], match[3], text.count("\n", 0, match.start(2)) + 1))
-    return found
-
-
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
-def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
-    """Blocks `python` are executed in order, blocks `pycon` are doctests; one page shares its names."""
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "__main__"}
-    for block in blocks(page):
-        if block.language == "python":
-            exec(compile(block.text, f"{page.name}:{block.line}", "exec"), names)
-        elif block.language == "pycon":
-            example = doctest.DocTestParser().get_doctest(block.text, names, page.name, str(page), block.line)
-            result = doctest.DocTestRunner(optionflags=FLAGS).run(example, clear_globs=False)
-            names.update(example.globs)
-            assert result.failed == 0
-        elif block.language == "json":
-            (tmp_path / f"block{block.line}.json").write_text(block.text, encoding="utf-8")
-            if json.loads(block.text).get("format") == "sojourn/ctmdp":
-                sojourn.load(tmp_path / f"block{block.line}.json")
-        elif block.language == "toml":
-            tomllib.loads(block.text)
+def test_the_examples_of_a_page_run(page, tmp_path):
+    """Python, doctests, commands with their output, model and study files; one page shares its names (docs/run_examples.py)."""
+    run_page(page, tmp_path, run)
 
 
-def rounded(text: str) -> list[str]:
-    """Return the lines with numbers rounded and the times taken out, so that any machine prints the same."""
-    text = re.sub(r"\d+\.\d+ s\b|width [\d.e+-]+", "...", text)
-    return [re.sub(r"-?\d+\.\d{9,}", lambda m: f"{float(m[0]):.7g}", line).rstrip() for line in text.strip().splitlines()]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
-def test_the_commands_of_a_page_work_and_print_what_it_says(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for block in blocks(page):
-        if block.language != "console":
-            continue
-        for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
-            command, _, shown = part.partition("\n")
-            words = shlex.split(command, comments=True)
-            assert words[0] == "sojourn", f"{page.name}:{block.line}: only `sojourn` commands are run; mark others as not run"
-            code, printed, complaint = run(*words[1:])
-            assert code == 0, f"{command}: {complaint}"
-            if shown.strip():
-                assert rounded(printed) == rounded(shown), command
+def test_an_example_that_fails_is_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    for wrong in ("```python\n1 / 0\n```\n", "```pycon\n>>> 1 + 1\n3\n```\n", "```console\n$ sojourn solve nothing\n```\n",
+                  "```console\n$ sojourn learners\nnone\n```\n", "```{code-cell} ipython3\n:tags: [x]\n\n1 / 0\n```\n",
+                  '```json\n{"format": "sojourn/ctmdp"}\n```\n', "```toml\nname =\n```\n"):
+        page.write_text(wrong, encoding="utf-8")
+        with pytest.raises(Exception):  # noqa: B017 (whatever it is, it must not pass)
+            run_page(page, tmp_path, run)
+    page.write_text("<!-- not run: because -->\n```python\n1 / 0\n```\n", encoding="utf-8")
+    run_page(page, tmp_path, run)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -105,7 +62,43 @@ def test_every_link_to_a_file_leads_somewhere():
     for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "VISION.md"]:
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
             if not target.startswith(("http:", "https:", "mailto:")):
-                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+                made = (page.parent / target).resolve().parent == ROOT / "docs" and Path(target).name in GENERATED_PAGES
+                assert made or (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_generated_pages_name_every_public_name_and_every_command():
+    from sojourn import errors, results
+    from sojourn.cli.main import COMMANDS
+
+    page = GENERATED_PAGES["api.md"]()
+    for name in sojourn._HOME:
+        assert f"### sojourn.{name}\n" in page or f"`sojourn.errors.{name}`" in page
+    for name in results.__all__:
+        assert f".{name}\n" in page
+    for name, value in vars(errors).items():
+        assert not isinstance(value, type) or not issubclass(value, errors.SojournError) or f"`sojourn.errors.{name}`" in page
+    assert "max_epochs: int | float | None = None" in page and "decisions_per_second: float" in page  # arguments and fields
+    commands = GENERATED_PAGES["command-line.md"]()
+    assert all(f"## sojourn {name}\n" in commands for name in COMMANDS) and "## sojourn study merge\n" in commands
+
+
+def test_every_page_of_the_book_can_be_reached_from_its_index():
+    listed = re.findall(r"^([\w/-]+)$", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    pages = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in PAGES[1:]}
+    assert {*listed} == {*pages, *(name.removesuffix(".md") for name in GENERATED_PAGES)} - {"index"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "tutorials").glob("*.md")), ids=lambda page: page.stem)
+def test_a_tutorial_runs_as_a_notebook_and_shows_its_pictures(page, tmp_path):
+    import nbclient
+    from myst_nb.core.config import NbParserConfig
+    from myst_nb.core.read import read_myst_markdown_notebook
+
+    book = read_myst_markdown_notebook(page.read_text(encoding="utf-8"), NbParserConfig())
+    nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    kinds = [kind for cell in book.cells for output in cell.get("outputs", []) for kind in output.get("data", {})]
+    assert kinds.count("image/png") >= 3
 
 
 def test_versions_agree_and_the_pins_are_names_and_versions_only():

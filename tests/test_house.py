@@ -102,6 +102,16 @@ def test_heavy_libraries_stay_in_their_folders(path):
         assert home is None or part == home, f"{path.name} imports {module}, which belongs to {home}/"
 
 
+def test_every_twin_of_a_kernel_is_compared_with_it():
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    for path in (SRC / "kernels").glob("*.py"):
+        functions = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)]
+        twins = {node.name: ast.unparse(node) for node in functions if node.name.endswith("_reference")}
+        for twin in twins:
+            part = any(re.search(rf"\b{twin}\(", text) for name, text in twins.items() if name != twin)
+            assert part or re.search(rf"\b{twin}\b", tests), f"{path.name}: no test compares {twin} with its kernel"
+
+
 def test_there_is_no_import_cycle():
     graph: dict[str, set[str]] = {}
     known = {module_of(path) for path in FILES}

@@ -16,6 +16,7 @@ import sojourn
 from sojourn import errors, learn, results
 from sojourn.report.difficulty import plot_difficulty
 from sojourn.report.figures import plot_store
+from sojourn.report.models import plot_model
 from sojourn.report.runs import plot_run
 from sojourn.report.study_page import write_report
 
@@ -103,9 +104,7 @@ def test_every_error_and_warning_of_ours_can_be_imported_from_errors():
 
 # ---- signatures --------------------------------------------------------------------------------------------------------
 
-OPEN = {"make", "learner",  # their further arguments are those of the family or of the learner asked for
-        "CTMDP.from_arrays", "CTMDP.from_pairs", "CTMDP.from_generators", "CTMDP.from_mdp",
-        "CTMDP.explore", "CTMDP.replace", "CTMDP.plot"}
+OPEN = {"make", "learner", "CTMDP.replace"}  # further arguments: those of the family, of the learner; the fields of a model
 
 
 def public_callables() -> Iterator[tuple[str, inspect.Signature]]:
@@ -125,10 +124,18 @@ def test_no_public_signature_hides_its_arguments():
         assert not hidden or name in OPEN, f"sojourn.{name} takes {hidden[0]}; write its arguments out"
 
 
+@pytest.mark.parametrize("name", ["from_arrays", "from_pairs", "from_generators", "from_mdp", "explore"])
+def test_a_way_to_a_model_takes_the_arguments_of_the_function_behind_it(name):
+    behind = getattr(importlib.import_module("sojourn.model.explore" if name == "explore" else "sojourn.model.build"), name)
+    arguments = [[(p.name, p.kind, p.default) for p in inspect.signature(f).parameters.values()] for f in
+                 (getattr(sojourn.CTMDP, name), behind)]
+    assert arguments[0] == arguments[1]
+
+
 @pytest.mark.parametrize(("method", "function", "given"), [
-    (sojourn.Run.plot, plot_run, "run"), (sojourn.Study.plot, plot_store, "store"),
+    (sojourn.CTMDP.plot, plot_model, "model"), (sojourn.Run.plot, plot_run, "run"), (sojourn.Study.plot, plot_store, "store"),
     (sojourn.Study.report, write_report, "store"), (sojourn.Difficulty.plot, plot_difficulty, "found"),
-], ids=["Run.plot", "Study.plot", "Study.report", "Difficulty.plot"])
+], ids=["CTMDP.plot", "Run.plot", "Study.plot", "Study.report", "Difficulty.plot"])
 def test_a_method_takes_the_arguments_of_the_function_behind_it(method, function, given):
     mine = {p.name: p.default for p in inspect.signature(method).parameters.values() if p.name != "self"}
     behind = {p.name: p.default for p in inspect.signature(function).parameters.values() if p.name != given}

@@ -21,7 +21,7 @@ from shapes import Case
 from sojourn.errors import AssumptionError, SojournError, ToleranceError
 from sojourn.model.ctmdp import CTMDP
 
-FAILURES = ("false", "nan", "traceback", "stuck", "unjustified", "inconsistent", "law", "policy", "judge")
+FAILURES = ("false", "one reading", "nan", "traceback", "stuck", "unjustified", "inconsistent", "law", "policy", "judge")
 SMALL = 12  # states up to which the whole structure is judged exactly
 
 
@@ -33,7 +33,6 @@ class Verdict:
     detail: str = ""
     width: float = 0.0
     seconds: float = 0.0
-    other_reading: bool = True  # whether the interval also holds with every row divided by its exact sum
 
 
 class Stuck(BaseException):
@@ -108,11 +107,13 @@ def _refused(error: SojournError, judge: Callable[[Any], Verdict]) -> Verdict:
 
 
 def _both_readings(case: Case, judge: Callable[[ExactModel], Verdict]) -> Verdict:
+    """The verdict; "one reading" where the interval is true of the rows as stored, and false of the rows divided by their sums."""
     verdict = judge(ExactModel(case.model))
     divided = ExactModel(case.model, divide=True)
-    if not divided.sums_to_one() and verdict.kind in ("proved", "false"):
-        verdict.other_reading = judge(divided).kind not in ("false", "policy")
-        verdict.detail += " (holds where rows are divided by their sums)" * (verdict.kind == "false" and verdict.other_reading)
+    if verdict.kind == "proved" and not divided.sums_to_one():
+        other = judge(divided)
+        if other.kind in ("false", "policy"):
+            return Verdict("one reading", f"with rows divided by their sums, {other.detail}")
     return verdict
 
 

@@ -22,6 +22,7 @@ from sojourn.learn.catalogue import learner as made_learner
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.numbers import real_array
+from sojourn.model.scalars import whole
 from sojourn.simulation.session import Session
 from sojourn.zoo.catalogue import families, family
 
@@ -196,8 +197,7 @@ def drive(env: gymnasium.Env[Any, Any], learner: Any, *, max_epochs: int, knowle
     (200, 201)
     """
     _sizes(env)
-    if isinstance(max_epochs, bool) or not isinstance(max_epochs, (int, np.integer)) or max_epochs < 1:
-        raise ParameterError(f"max_epochs is {max_epochs!r}; it must be an integer of at least 1.")
+    max_epochs = whole("max_epochs", max_epochs, 1)
     if is_named(learner):
         knowledge = knowledge or knowledge_of(env)
         learner = made_learner(learner, knowledge, seed or 0, **parameters)

@@ -10,8 +10,10 @@ from sojourn.instance.gaps import Optimum
 from sojourn.instance.least_divergence import LeastDivergence
 from sojourn.instance.proof import Proof
 from sojourn.instance.regret_bounds import RegretBounds
+from sojourn.learn.estimate import Estimate
 from sojourn.learn.learner import History, Plan
 from sojourn.model.checks import Checks, Verdict
+from sojourn.model.names import Labels, Names
 from sojourn.simulation.episodes import EpisodeRecord, Episodes
 from sojourn.simulation.regret import Point
 from sojourn.simulation.run import Run
@@ -25,7 +27,7 @@ from sojourn.study.summary import Curves, Debt, Row, Summary
 from sojourn.study.task import Replication
 
 __all__ = [
-    "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes", "Evaluation",
-    "Failure", "GainGap", "History", "LeastDivergence", "Optimum", "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row",
-    "Run", "SessionEpisode", "Solution", "Summary", "Verdict",
+    "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes", "Estimate",
+    "Evaluation", "Failure", "GainGap", "History", "Labels", "LeastDivergence", "Names", "Optimum", "Plan", "Point", "Proof",
+    "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "Summary", "Verdict",
 ]

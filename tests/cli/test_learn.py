@@ -48,6 +48,11 @@ def test_the_result_says_which_parameters_were_used():
     assert told["parameters"] == {"delta": 0.002, "horizon": 500.0, "radius_scale": 1.0}
 
 
+def test_a_learner_is_compared_with_the_bound_of_what_it_knew():
+    for told, expected in ((["--supports"], "C(M) = 10.7763:"), ([], "C_u(M) = 11.0445:")):
+        assert expected in run("three-state", "--learner", "random", "--epochs", 1000, *told).out
+
+
 def test_a_fixed_time_gives_its_regret():
     found = json.loads(run("three-state", "--learner", "ct-ucrl", "--time", 50, "--json").out)
     assert found["time"] == 50.0 and found["checkpoints"][-1]["time"] == 50.0

@@ -75,6 +75,15 @@ def test_compiling_is_announced_where_it_takes_a_while_and_only_then(capsys):
     assert announced(capsys, max, 0.3, 0.01) == ""  # somebody else's function
 
 
+def test_what_compiling_is_about_is_said_once(capsys):
+    announcer = jit.Announcer()
+    said = []
+    for _ in range(2):
+        announcer.say()
+        said.append(capsys.readouterr().err)
+    assert "once" in said[0] and said[1] == "sojourn: compiling a further part ...\n"
+
+
 def test_a_first_result_from_python_says_that_it_compiles_and_a_second_is_silent(tmp_path):
     code = """
 import time

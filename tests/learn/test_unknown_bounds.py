@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from sojourn.errors import ParameterError
+from sojourn.errors import ModelError, ParameterError
 from sojourn.learn.unknown_bounds import UnknownRatesCTUCRL
+from sojourn.model.knowledge import Knowledge
+from sojourn.simulation.simulate import simulate
 from sojourn.zoo.catalogue import make
 
 
@@ -35,9 +37,19 @@ def test_the_bounds_given_are_ignored_and_the_estimates_are_updated_over_the_epi
     assert len(set(bounds[0])) > 3
 
 
+def test_a_model_whose_rates_lie_outside_the_bounds_given_is_learned():
+    model = make("three-state")
+    wrong = Knowledge.from_arrays(model.table(model.reward, fill=0), (100.0, 200.0), admissible=model.admissible)
+    run = simulate(model, "ct-ucrl-unknown-rates", knowledge=wrong, max_epochs=1000, seed=2)
+    right = simulate(model, "ct-ucrl-unknown-rates", max_epochs=1000, seed=2)
+    assert np.array_equal(run.visits, right.visits) and 0 < run.learner.rate_bounds[0] < 7 < run.learner.rate_bounds[1] < 100
+    with pytest.raises(ModelError, match=r"told rates in \[100, 200\], the model's span \[1, 7\]"):  # every other learner
+        simulate(model, "ct-ucrl", knowledge=wrong, max_epochs=1000)
+
+
 @pytest.mark.parametrize("parameters, words", [
     ({"exploration": 0}, "exploration is 0; it must be a whole number"), ({"exploration": 2.5}, "exploration is 2.5"),
-    ({"margin": 0.9}, "margin is 0.9; it must be a finite factor of at least 1"), ({"margin": "wide"}, "margin is 'wide'"),
+    ({"margin": 0.9}, "margin is 0.9; it must be a finite number, at least 1"), ({"margin": "wide"}, "margin is 'wide'"),
 ])
 def test_bad_parameters_are_named(parameters, words):
     with pytest.raises(ParameterError, match=words):

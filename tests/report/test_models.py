@@ -37,7 +37,7 @@ def test_pictures_are_drawn(name, tmp_path):
     path = tmp_path / f"{name}.png"
     fig = make(name).plot(path=path)
     assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    assert fig.get_suptitle() == name.replace("-", " ")
+    assert fig.get_suptitle() == name
 
 
 def test_a_policy_map_shows_the_policy():
@@ -174,3 +174,11 @@ def test_states_that_are_no_line_are_not_named_after_the_first_coordinate():
     model = make("routing", capacity=4, service_rates=[1, 1, 1], costs=[1, 1, 1])
     assert plot_model(model).axes[2].get_xlabel() == "state, numbered in the model's order"
     assert plot_model(make("admission")).axes[2].get_xlabel() == "customers in the system"
+
+
+def test_the_graph_explains_its_numbers_and_shades():
+    note = " ".join(text.get_text() for text in plot_model(make("three-state")).texts).replace("\n", " ")
+    assert "share of time spent there in percent (darker: more)" in note and "rates per unit of time" in note
+    assert "Pale arrows" not in note
+    busy = " ".join(text.get_text() for text in plot_model(make("random")).texts).replace("\n", " ")
+    assert "Pale arrows belong to other actions" in busy

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sojourn.errors import ParameterError
+from sojourn.instance.difficulty import difficulty
 from sojourn.learn.ct_ucrl import CTUCRL
 from sojourn.learn.doubling import DoublingCTUCRL
 from sojourn.report.runs import plot_run
@@ -11,8 +12,10 @@ from sojourn.simulation.simulate import simulate
 from sojourn.zoo.catalogue import make
 
 
-def labels(figure) -> set[str]:
-    return {text.get_text() for legend in figure.legends for text in legend.get_texts()}
+def words(figure) -> str:
+    """Return everything that is written about the bounds: legends, and the line below."""
+    legends = [text.get_text() for axes in figure.axes for text in axes.get_legend().get_texts()]
+    return " | ".join([*legends, figure.get_supxlabel()])
 
 
 @pytest.fixture(scope="module")
@@ -26,16 +29,29 @@ def test_the_upper_bound_stands_only_beside_learners_it_holds_for(model):
     fixed_delta = plot_run(simulate(model, CTUCRL(knowledge, delta=0.01), max_epochs=500))
     scaled = plot_run(simulate(model, CTUCRL(knowledge, horizon=500, radius_scale=0.5), max_epochs=500))
     doubling = plot_run(simulate(model, DoublingCTUCRL(knowledge), max_epochs=500))
-    assert any("upper" in text for text in labels(printed)) and any("doubling" in text for text in labels(doubling))
-    assert not any("upper" in text for text in labels(fixed_delta) | labels(scaled))
-    assert all(any("lower bound" in text for text in labels(f)) for f in (printed, fixed_delta, doubling))
+    assert "thm:UCRL)" in words(printed) and "thm:UCRL2)" in words(doubling)
+    assert "upper" not in words(fixed_delta) + words(scaled)
+    assert all("C(M), the long-run bound" in words(f) and "not a floor" in words(f) for f in (printed, fixed_delta, doubling))
+    assert "C(M)" not in words(plot_run(simulate(model, [0, 1, 1], max_epochs=100), bounds=False))
+
+
+def test_the_bound_is_a_line_beside_the_slope_of_the_run(model):
+    run = simulate(model, CTUCRL(model.knowledge(), delta=0.1), max_epochs=5000)
+    lost, growth = plot_run(run).axes
+    drawn = {line.get_label(): line.get_ydata() for line in growth.lines}
+    slope = drawn["slope against log N, from N/100 to N"]
+    before = np.interp(np.log(run.epochs[-1] / 100), np.log(run.epochs), run.pseudo_regret)
+    assert slope[-1] == pytest.approx((run.pseudo_regret[-1] - before) / np.log(100))
+    assert set(drawn["C(M), the long-run bound on the mean slope"]) == {difficulty(model).lower_bound_constant}
+    assert not any("C(M)" in str(line.get_label()) for line in lost.lines)
 
 
 def test_the_curves_are_the_runs_own_numbers(model, tmp_path):
     run = simulate(model, CTUCRL(model.knowledge(), delta=0.1), max_epochs=500)
     figure = run.plot(path=tmp_path / "run.svg")
     drawn = {line.get_label(): line.get_ydata() for line in figure.axes[0].lines}
-    assert np.array_equal(drawn["pseudo-regret"], run.pseudo_regret) and np.array_equal(drawn["regret"], run.regret)
+    assert np.array_equal(drawn["pseudo-regret, what the choices cost"], run.pseudo_regret)
+    assert np.array_equal(drawn["regret, with the luck of the run"], run.regret)
     assert (tmp_path / "run.svg").read_text().startswith("<?xml")
 
 

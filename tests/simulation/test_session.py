@@ -30,7 +30,8 @@ def counted(session: Session) -> dict:
     ((0.0, 1), "holding_time is 0"), ((-1e-9, 1), "holding_time is -1e-09"), (("0.5", 1), "holding_time is '0.5'"),
     ((0.5, 1, float("inf")), "reward is inf"), ((0.5, 1, float("nan")), "reward is nan"), ((0.5, 1, "much"), "reward is 'much'"),
     ((None, 1), "holding_time is None"), ((True, 1), "holding_time is True"),
-    ((10**400, 1), "holding_time is 10000"), ((0.5, 1, -(10**400)), "reward is -1000"), ((0.5, 10**400), "next_state is 1000"),
+    ((10**400, 1), "holding_time is an integer of 1329"), ((0.5, 1, -(10**400)), "reward is an integer of"),
+    ((0.5, 10**400), "next_state is an integer of 1329 bits"), ((0.5, 10**5000), "next_state is an integer of 16610 bits"),
 ])
 def test_a_report_that_cannot_be_true_is_refused_and_counts_nothing(session, lab, report, words):
     for _ in range(5):

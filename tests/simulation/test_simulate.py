@@ -311,7 +311,7 @@ FIRST = np.zeros(3, dtype=np.int64)
 
 
 @pytest.mark.parametrize(("plan", "words"), [
-    (Plan(np.array([[np.inf, 0], [1, 0], [1, 0]])), r"policy\[0, 0\] is inf; it must be finite"),
+    (Plan(np.array([[np.inf, 0], [1, 0], [1, 0]])), r"policy\[.*, .*\] is inf; a probability"),
     (Plan([[1], [1, 0], [1, 0]]), r"policy is \[\[1\], \[1, 0\]"),
     (Plan(FIRST, max_epochs=float("nan")), "max_epochs is nan; it must be a number of decisions, at least 1"),
     (Plan(FIRST, max_epochs="many"), "max_epochs is 'many'"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from exact import ExactModel, policy_gains
 from sojourn.errors import AssumptionError, ModelError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.evaluate import evaluate
@@ -107,3 +108,18 @@ def test_a_chain_whose_halves_look_cut_off_is_evaluated_all_the_same(crossing):
     assert value.gain_bounds[0] <= 5 / 3 <= value.gain_bounds[1] and value.gain_bounds[1] - value.gain_bounds[0] < 1e-12
     np.testing.assert_allclose(value.stationary, [1 / 3, 1 / 3, 1 / 6, 1 / 6], rtol=value.law_error)
     assert value.law_error < 1e-12 and np.isfinite(value.bias).all()
+
+
+def test_a_randomized_policy_whose_incomes_nearly_cancel_is_proved_with_more_digits():
+    rng = np.random.default_rng(12)
+    n = 60
+    p = rng.random((n, 2, n))
+    model = CTMDP.from_arrays(p / p.sum(-1, keepdims=True), np.ones((n, 2)), rng.integers(-8, 9, (n, 2)) / 8.0)
+    table = np.full((n, 2), 0.5)
+    gain = evaluate(model, table).gain
+    near = model.replace(running=np.full(model.n_pairs, -gain * (1 + 1e-3)))  # what is left is a small part of the incomes
+    value = evaluate(near, table)
+    lo, hi = value.gain_bounds
+    exact = ExactModel(near)
+    (truth,) = policy_gains(exact, exact.mixture(np.full(model.n_pairs, 0.5)))
+    assert lo <= truth <= hi and hi - lo <= 1e-9 * abs(value.gain)

@@ -169,10 +169,10 @@ def test_a_task_that_cannot_be_carried_to_a_worker_is_a_failure_of_its_replicati
 def test_a_model_that_cannot_be_solved_fails_its_own_replications_only(small_study, monkeypatch):
     known = task._known
 
-    def breaks(key, holder):
-        if key == study.spec.models[0].key:
+    def breaks(data):
+        if data == study.spec.models[0].packed:
             raise ValueError("singular")
-        return known(key, holder)
+        return known(data)
 
     study = small_study()
     monkeypatch.setattr(task, "_known", breaks)

@@ -4,7 +4,6 @@ import json
 import math
 import os
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -57,22 +56,6 @@ def print_json(value: Any) -> None:
     """Print one strict JSON object; where stdout cannot hold every character, those beyond ASCII are escaped."""
     unicode = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
     click.echo(json.dumps(plain(value), allow_nan=False, ensure_ascii=not unicode))
-
-
-def columns(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Return a table as aligned lines; the columns listed in `right` are flush right.
-
-    >>> print("\\n".join(columns(("state", "bias"), [("idle", "0.0"), ("busy", "-1.5")], right=[1])))
-    state  bias
-    idle    0.0
-    busy   -1.5
-    """
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    lines = []
-    for row in [head, *rows]:
-        cells = [cell.rjust(width) if i in right else cell.ljust(width) for i, (cell, width) in enumerate(zip(row, widths))]
-        lines.append("  ".join(cells).rstrip())
-    return lines
 
 
 def console(stderr: bool = False) -> Any:

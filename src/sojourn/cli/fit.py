@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli.common import columns, json_option, print_json, read_model
+from sojourn.cli.common import json_option, print_json, read_model
 from sojourn.errors import ParameterError
+from sojourn.model.columns import columns
 
 
 @click.command("fit")

@@ -3,13 +3,15 @@
 import inspect
 import sys
 import warnings
+from math import log
 from pathlib import Path
 from typing import Any
 
 import click
 
-from sojourn.cli.common import columns, json_option, model_argument, named_state, print_json, read_model
+from sojourn.cli.common import json_option, model_argument, named_state, print_json, read_model
 from sojourn.errors import ParameterError
+from sojourn.model.columns import columns
 from sojourn.zoo.syntax import parse_parameters
 
 ROWS = 12
@@ -83,11 +85,12 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
 
 def built(model: Any, options: dict[str, Any]) -> Any:
     """Return the learner with the parameters that were given, and no others."""
-    from sojourn.learn.catalogue import learner_class, learner_for
+    from sojourn.learn.catalogue import learner_class, learner_for, needed_knowledge
 
     here = Path()
-    allowed = set(inspect.signature(learner_class(options["name"], here)).parameters)
-    knowledge = model.knowledge(options["rate_bounds"], options["supports"])
+    kind = learner_class(options["name"], here)
+    allowed = set(inspect.signature(kind).parameters)
+    knowledge = needed_knowledge(model, kind, options["rate_bounds"], options["supports"])
     given: dict[str, Any] = {}
     for text in options["param"]:
         given |= parse_parameters(text)
@@ -135,36 +138,49 @@ def in_words(run: Any, label: str) -> list[str]:
     step = max(1, -(-len(points) // ROWS))
     shown = points[::-step][::-1]
     gained = f"{last.reward / last.time:.9g}" if last.time else "nothing yet"
-    table = columns(("decisions", "time", "reward", "regret", "adjusted", "pseudo-regret"),
-                    [(f"{p.epochs:,}", f"{p.time:.6g}", f"{p.reward:.6g}", f"{p.regret:.6g}", f"{p.adjusted_regret:.6g}",
-                      f"{p.pseudo_regret:.6g}") for p in shown], right=range(6))
+    table = columns(("decisions", "time", "reward", "pseudo-regret", "regret", "adjusted"),
+                    [(f"{p.epochs:,}", f"{p.time:.6g}", f"{p.reward:.6g}", f"{p.pseudo_regret:.6g}", f"{p.regret:.6g}",
+                      f"{p.adjusted_regret:.6g}") for p in shown], right=range(6))
     return [
         repr(run.model)[1:-1],
         f"learner        {label}, {run.episodes.total:,} episodes",
         *([f"parameters     {settings}"] if (settings := settings_in_words(run.settings)) else []),
         f"optimal gain   {run.gain:.9g} per unit of time; gained {gained}",
-        f"regret         {last.regret:.6g} after {last.epochs:,} decisions (completed {last.completed_regret:.6g}, "
-        f"adjusted {last.adjusted_regret:.6g}, pseudo {last.pseudo_regret:.6g})",
-        *against_bounds(run, last.epochs, last.pseudo_regret),
+        f"lost           {last.pseudo_regret:.6g} by its choices in {last.epochs:,} decisions (the pseudo-regret)",
+        f"regret         {last.regret:.6g} as it happened, luck with holding times and jumps included (it may be negative)",
+        *against_bounds(run, last.epochs),
         f"speed          {run.decisions_per_second:.3g} decisions per second",
         "", *table,
     ]
 
 
-def against_bounds(run: Any, epochs: int, pseudo_regret: float) -> list[str]:
-    """Return the line that sets the regret against C(M) log N (thm:main); nothing where the model has no lower bound."""
+def against_bounds(run: Any, epochs: int) -> list[str]:
+    """Return what the lower bound says about this run and what not (thm:main); nothing where the model has none.
+
+    A learner that is told the supports is compared with C(M), another with C_u(M).
+    """
     from sojourn.errors import SojournError
     from sojourn.instance.difficulty import difficulty
+    from sojourn.study.growth import slopes
 
     known = getattr(run.learner, "knowledge", None)
     if known is None or run.model.n_states > LARGE or epochs < 3:
         return []
     try:
-        bound = difficulty(run.model, (known.rate_min, known.rate_max)).lower_bound(epochs=epochs)
+        found = difficulty(run.model, (known.rate_min, known.rate_max))
+        supports = known.supports_known
+        name, constant = ("C(M)", found.lower_bound_constant) if supports else ("C_u(M)", found.lower_bound_constant_unknown)
+        meaningful = found.meaningful_epochs(supports)
     except SojournError:
         return []
-    if bound <= 0:
-        return ["lower bound    C(M) = 0: no pair is critical, so it says nothing"]
-    told = "" if known.supports_known else " (of learners told the supports: --supports)"
-    return [f"lower bound    {bound:.6g} = C(M) log N, to first order{told}; "
-            f"the pseudo-regret is {pseudo_regret / bound:.3g} times that"]
+    if constant <= 0:
+        return [f"lower bound    {name} = 0: no pair is critical, so it says nothing"]
+    slope = float(slopes(run.epochs, run.pseudo_regret[None])[0, -1])
+    grew = f"; this run's grew by {slope:.4g} over the last two decades" if slope == slope else ""
+    early = [f"               {epochs:,} decisions are too few for it to mean anything; from about {meaningful:.0e} on it does"]
+    return [
+        f"lower bound    {name} = {constant:.6g}: what the mean regret of a uniformly fast learner grows by per unit of log N",
+        f"               in the long run{grew}. No floor: it does not exclude less than",
+        f"               {name} log N = {constant * log(epochs):.6g} at a given N, nor in a single run",
+        *(early if epochs < meaningful else []),
+    ]

@@ -4,7 +4,8 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import columns, json_option, model_argument, print_json, read_model
+from sojourn.cli.common import json_option, model_argument, print_json, read_model
+from sojourn.model.columns import columns
 
 ROWS = 16
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import columns, json_option, model_argument, policy_object, print_json, read_model
+from sojourn.cli.common import json_option, model_argument, policy_object, print_json, read_model
+from sojourn.model.columns import columns
 
 ROWS = 24
 
@@ -12,7 +13,7 @@ ROWS = 24
 @click.command("solve")
 @model_argument
 @click.option("--method", default="auto", show_default=True, metavar="NAME",
-              help="auto, policy-iteration, value-iteration or linear-programming.")
+              help="auto, policy-iteration, sweeps, multigrid, value-iteration or linear-programming.")
 @click.option("--tolerance", default=1e-9, show_default=True, type=float,
               help="Width of the certificate, relative to |gain|.")
 @json_option
@@ -20,7 +21,7 @@ def command(model: str, method: str, tolerance: float, as_json: bool) -> None:
     """Solve MODEL exactly: gain, certificate, policy and bias."""
     from sojourn.solving.solve import solve
 
-    solution = solve(read_model(model), method=method, tolerance=tolerance)
+    solution = solve(read_model(model), method=method, tolerance=tolerance, progress=True)
     if as_json:
         print_json(as_object(solution))
     else:

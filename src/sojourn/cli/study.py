@@ -121,9 +121,10 @@ def _part(text: str | None, total: int) -> range | None:
 @json_option
 def status(store: Path, as_json: bool) -> None:
     """Say how much of a study is there."""
+    from sojourn.model.columns import columns
     from sojourn.study.store import Store
     from sojourn.study.study import status as status_of
-    from sojourn.study.words import columns, horizon_words
+    from sojourn.study.words import horizon_words
 
     with Store(store) as opened:
         found = status_of(opened)
@@ -136,7 +137,7 @@ def status(store: Path, as_json: bool) -> None:
     click.echo(f"{found['study']}: {done} of {asked} replications of {horizon_words(found)}, seed {found['seed']}")
     rows = [(c["model"], c["learner"], f"{c['finished']}/{c['asked']}", str(c["failed"])) for c in found["cells"]]
     width = 4 if found["failed"] else 3
-    click.echo(columns(("model", "learner", "finished", "failed")[:width], [row[:width] for row in rows]))
+    click.echo("\n".join(columns(("model", "learner", "finished", "failed")[:width], [row[:width] for row in rows])))
     if found["failed"]:
         click.echo(f"{found['failed']} failed when last tried; `sojourn study failures {shlex.quote(str(store))}` says why")
 

@@ -2,7 +2,8 @@
 
 import click
 
-from sojourn.cli.common import columns, json_option, print_json
+from sojourn.cli.common import json_option, print_json
+from sojourn.model.columns import columns
 
 
 @click.command("zoo")

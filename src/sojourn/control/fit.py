@@ -17,9 +17,9 @@ from sojourn.learn.catalogue import learner as made_learner
 from sojourn.learn.counts import Counts
 from sojourn.learn.estimate import Estimate, estimated
 from sojourn.learn.learner import MAX_CHUNK, History
-from sojourn.learn.parameters import number
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import is_number
 
 TIED = 1e-9  # relative: how closely what was paid must follow from lump sum and running reward to be taken as known
 CYCLES = 30  # returns to one state from which "what we do now" has an interval
@@ -121,7 +121,7 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
     >>> found.rate.tolist(), round(found.gain_now[1], 3), len(found.notes)
     ([2.0, 0.5], 0.8, 2)
     """
-    if not (number(confidence) and 0 < confidence < 1):
+    if not (is_number(confidence) and 0 < confidence < 1):
         raise ParameterError(f"confidence is {confidence!r}; it must lie between 0 and 1, such as 0.95.")
     rows = read_log(log, knowledge, contiguous, columns)
     notes: list[str] = []

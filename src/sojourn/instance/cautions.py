@@ -91,10 +91,10 @@ def _lower(d: Difficulty) -> list[str]:
             "and the lower bound "
             "says nothing."
         ]
-    return _too_early(d)
+    return too_early(d)
 
 
-def _too_early(d: Difficulty) -> list[str]:
+def too_early(d: Difficulty) -> list[str]:
     """Return from how many decisions on C(M) log N means something, where that is more than a study usually has."""
     if not d.irreducible or d.meaningful_epochs() <= USUAL:
         return []

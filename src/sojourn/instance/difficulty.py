@@ -12,6 +12,7 @@ import numpy as np
 from sojourn.errors import AssumptionError, ModelError, ParameterError, unknown_name
 from sojourn.instance.diameter import Diameter
 from sojourn.instance.diameter import diameter as diameter_of
+from sojourn.instance.event_difficulty import EventDifficulty
 from sojourn.instance.gain_gap import GainGap, gap_of
 from sojourn.instance.gaps import TIE, Optimum, optimum
 from sojourn.instance.least_divergence import LeastDivergence, alternative, least_divergence
@@ -20,6 +21,7 @@ from sojourn.instance.regret_bounds import RegretBounds
 from sojourn.instance.rows import Rows, open_rows
 from sojourn.model.checks import Verdict, irreducible
 from sojourn.model.ctmdp import CTMDP, require_model
+from sojourn.model.events import events_of
 from sojourn.model.numbers import rate_bounds_pair
 from sojourn.solving.evaluate import evaluate
 from sojourn.solving.solution import Solution
@@ -213,6 +215,15 @@ class Difficulty(RegretBounds):
     def exploration_time(self, epochs: float) -> float:
         """Return the total time spent on critical pairs in N decisions, to first order: "how long will it explore"."""
         return float(np.nansum(self.visits_needed(epochs, in_time=True)))
+
+    @cached_property
+    def events(self) -> EventDifficulty:
+        """What learning the rates of the declared events must cost (of one event per jump, where none is declared).
+
+        Its constant is refused, as C(M) is, unless every policy is irreducible.   Proof: docs/events.md
+        """
+        self._need_irreducible("the constant of hidden events needs")
+        return EventDifficulty(self.optimum, events_of(self.model))
 
     # ---- g and D ---------------------------------------------------------------------------------------------------
 

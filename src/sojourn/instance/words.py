@@ -10,6 +10,7 @@ import numpy as np
 
 from sojourn.errors import SojournError
 from sojourn.instance.cautions import value_or_none
+from sojourn.model.columns import columns
 
 if TYPE_CHECKING:
     from sojourn.instance.difficulty import Difficulty
@@ -48,6 +49,7 @@ def as_dict(d: Difficulty) -> dict[str, Any]:
         "upper_bound_constant_consistent": value_or_none(lambda: d.upper_bound_constant_consistent),
         "upper_bound_offset": value_or_none(lambda: d.upper_bound_offset),
         "upper_bound_offset_consistent": value_or_none(lambda: d.upper_bound_offset_consistent),
+        "events": value_or_none(lambda: d.events.as_dict()) if m.events is not None else None,
         "pairs": _pairs(d),
         "warnings": d.warnings,
     }
@@ -99,6 +101,7 @@ def constants(d: Difficulty) -> list[tuple[str, str, str]]:
             "the same for a learner that is not told which jumps are possible"
             + _within(lambda: d.lower_bound_constant_unknown_bounds),
         ),
+        *_event_rows(d),
         (
             "g",
             _infinite(lambda: d.gain_gap),
@@ -126,6 +129,15 @@ def constants(d: Difficulty) -> list[tuple[str, str, str]]:
         ),
     ]
     return rows
+
+
+def _event_rows(d: Difficulty) -> list[tuple[str, str, str]]:
+    """Return the line of the declared events, if there are any."""
+    if d.model.events is None:
+        return []
+    words = value_or_none(lambda: d.events.words())
+    return [("C of events", _show(value_or_none(lambda: d.events.constant)),
+             "the same for a learner that is told the events" + (f": {words}" if words else ""))]
 
 
 def _diameter_words(d: Difficulty) -> str:
@@ -195,12 +207,7 @@ def as_text(d: Difficulty, limit: int | None) -> str:
     width = max(len(name) for name, _, _ in constants(d))
     lines += [f"{name:<{width}}  {value:>14}  {words}" for name, value, words in constants(d)]
     if rows:
-        widths = [max(len(r[i]) for r in (HEAD, *rows)) for i in range(len(HEAD))]
-        lines += ["", "  ".join(f"{h:>{w}}" if i > 1 else f"{h:<{w}}" for i, (h, w) in enumerate(zip(HEAD, widths)))]
-        lines += [
-            "  ".join(f"{c:>{w}}" if i > 1 else f"{c:<{w}}" for i, (c, w) in enumerate(zip(r, widths))).rstrip()
-            for r in rows
-        ]
+        lines += ["", *columns(HEAD, rows, right=range(2, len(HEAD)))]
     if more:
         lines.append(f"... and {more} more suboptimal pairs")
     return "\n".join(lines + [f"\n! {w}" for w in d.warnings])

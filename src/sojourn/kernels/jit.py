@@ -80,13 +80,11 @@ def inlined(function: F) -> F:
     return numba.njit(function, inline="always", nogil=True, fastmath=False, error_model="numpy")  # type: ignore[no-any-return]
 
 
-def is_kept(name: str) -> bool:
-    """Return whether a compiled kernel called `name` is in the disk cache, for whatever arguments."""
-    return bool(numba.config.CACHE_DIR) and any(Path(numba.config.CACHE_DIR).rglob(f"*.{name}-*.nbi"))
-
-
 class Announcer(Listener):
-    """Says on stderr that kernels are being compiled, when that takes more than a moment, and then how long it took."""
+    """Says on stderr that kernels are being compiled, when that takes more than a moment, and then how long it took.
+
+    Several kernels are compiled one after the other, each when it is first called: the first time it says what this is about.
+    """
 
     patience = 2.0  # seconds
 
@@ -94,6 +92,7 @@ class Announcer(Listener):
         self.depth = 0
         self.began = 0.0
         self.said = False
+        self.explained = False
         self.timer: threading.Timer | None = None
 
     def on_start(self, event: Event) -> None:
@@ -111,11 +110,12 @@ class Announcer(Listener):
             self.timer = None
             if self.said:
                 seconds = time.perf_counter() - self.began
-                print(f"sojourn: compiled in {seconds:.0f} s; the next start needs no compiling", file=sys.stderr, flush=True)
+                print(f"sojourn: compiled in {seconds:.0f} s", file=sys.stderr, flush=True)
 
     def say(self) -> None:
-        self.said = True
-        print("sojourn: compiling for this machine, up to half a minute, once ...", file=sys.stderr, flush=True)
+        about = "a further part" if self.explained else "for this machine, once, up to half a minute in all"
+        self.said = self.explained = True
+        print(f"sojourn: compiling {about} ...", file=sys.stderr, flush=True)
 
 
 _OURS: set[int] = set()  # the functions that `kernel` has made

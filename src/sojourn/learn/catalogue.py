@@ -75,6 +75,14 @@ _ENTRIES = [
           "Burnetas and Katehakis 1997; Tewari and Bartlett 2008"),
     Entry("ct-ce", "sojourn.learn.ct_ce:CTCE", "certainty equivalence with forced logarithmic exploration; a yardstick",
           "rewards, rate bounds; supports if told", "nothing here", "Lai and Robbins 1985 (forcing)"),
+    Entry("events-psrl", "sojourn.learn.events_psrl:EventsPSRL",
+          "follows the best policy of the best of five draws of the events' rates", "events (coefficients, payments)",
+          "nothing", "Thompson 1933; Ouyang, Gagrani, Nayyar, Jain 2017; Agrawal and Jia 2017"),
+    Entry("events-ucrl", "sojourn.learn.events_ucrl:EventsUCRL",
+          "optimism over intervals for the events' rates that hold at all times", "events (coefficients, payments)",
+          "optimism at all times (docs/events.md)", "Jaksch, Ortner, Auer 2010; Robbins 1970 (mixtures)"),
+    Entry("events-ce", "sojourn.learn.events_ce:EventsCE", "the best policy at the estimated rates of the events; a yardstick",
+          "events (coefficients, payments)", "nothing: linear regret where an event is hidden", "folklore of adaptive control"),
     Entry("oracle", "sojourn.learn.oracle:Oracle", "plays an optimal policy from the start; a yardstick", "the model",
           "pseudo-regret 0", "by definition", shown_the_model=True),
     Entry("random", "sojourn.learn.random_actions:RandomActions", "every admissible action equally likely; a yardstick",
@@ -159,13 +167,23 @@ def learner(which: str | type, knowledge: Knowledge, seed: Seed = 0, folder: Pat
     return made
 
 
+def needed_knowledge(model: CTMDP, kind: type, rate_bounds: tuple[float, float] | None = None, supports: bool = False) -> Knowledge:
+    """Return what a learner of this class says it needs: the events of the model, or else bounds and, if so wished, supports."""
+    if getattr(kind, "needs_events", False):
+        return model.knowledge(rate_bounds, events=True)
+    return model.knowledge(rate_bounds, supports)
+
+
 def learner_for(model: CTMDP, which: str | type, *, knowledge: Knowledge | None = None, seed: Seed = 0,
                 parameters: Mapping[str, Any] | None = None, folder: Path | None = None) -> Learner:
     """Return a new learner for `model`, told `knowledge` (by default the model's); one that must be shown the model is."""
     given = dict(parameters or {})
-    if "model" in inspect.signature(learner_class(which, folder)).parameters:
+    kind = learner_class(which, folder)
+    if "model" in inspect.signature(kind).parameters:
         given.setdefault("model", model)
-    return learner(which, knowledge if knowledge is not None else model.knowledge(), seed, folder, **given)
+    if knowledge is None:
+        knowledge = needed_knowledge(model, kind)
+    return learner(which, knowledge, seed, folder, **given)
 
 
 def said_name(which: str | type) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.learn.learner import Learner, Plan
-from sojourn.learn.parameters import positive
 from sojourn.learn.posterior import Posterior
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import positive
 
 
 class CTCE(Learner):

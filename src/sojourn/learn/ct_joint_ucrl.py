@@ -18,8 +18,8 @@ from sojourn.learn.ct_ucrl import confidence
 from sojourn.learn.joint_set import JointSet, joint_set
 from sojourn.learn.learner import Learner, Plan
 from sojourn.learn.optimism import extended_iteration
-from sojourn.learn.parameters import positive
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import positive
 
 
 class CTJointUCRL(Learner):
@@ -27,7 +27,7 @@ class CTJointUCRL(Learner):
 
     `delta` in (0, 1] is 0.01 unless told; `horizon` = N epochs instead of it means delta = 1/N.  `radius_scale` multiplies
     log(P/delta); below 1 there is no guarantee left.  Planning stops at span(Tu - u) < w/t, w the spread of the rewards per
-    uniformised step: near-ties are told apart as soon as the data can.
+    uniformised step, so near-ties are told apart as soon as the data can.
     """
 
     memory: ClassVar[tuple[str, ...]] = ("values",)

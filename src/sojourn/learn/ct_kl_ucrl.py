@@ -18,9 +18,9 @@ from sojourn.learn.ct_ucrl import confidence
 from sojourn.learn.kl_set import KLSet, kl_set
 from sojourn.learn.learner import Learner, Plan
 from sojourn.learn.optimism import extended_iteration
-from sojourn.learn.parameters import positive
 from sojourn.learn.posterior import Posterior
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import positive
 
 MAX_STEPS = 20_000
 SMALLEST = 1e-300

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sojourn.learn.parameters import one_of, whole
 from sojourn.learn.posterior import Posterior
 from sojourn.learn.sampling import SamplingLearner
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import one_of, whole
 
 
 class CTPSRL(SamplingLearner):

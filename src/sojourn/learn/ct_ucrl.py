@@ -12,9 +12,9 @@ from sojourn.errors import ParameterError, RewardScaleWarning
 from sojourn.learn.counts import Counts
 from sojourn.learn.learner import Learner, Plan
 from sojourn.learn.optimism import Optimistic, extended_iteration
-from sojourn.learn.parameters import number, one_of, positive
 from sojourn.learn.plausible import PlausibleSet, plausible_set
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import at_least, is_number, one_of, positive
 
 DELTA = 0.01  # unless told, whoever makes the learner: Python, the command line or a study
 
@@ -105,10 +105,8 @@ def confidence(delta: float | None, horizon: float | None) -> float:
         raise ParameterError(f"delta is {delta} and horizon is {horizon}; give one of them: delta in (0, 1], or horizon = the "
                              "number N of epochs, which means delta = 1/N.")
     if horizon is not None:
-        if not (number(horizon) and horizon >= 1):
-            raise ParameterError(f"horizon is {horizon!r}; it must be a number of epochs, at least 1.")
-        return 1 / float(horizon)
-    if not (number(delta) and 0 < delta <= 1):  # type: ignore[operator]
+        return 1 / at_least("horizon", horizon, 1, " (epochs)")
+    if not (is_number(delta) and 0 < delta <= 1):  # type: ignore[operator]
         raise ParameterError(f"delta is {delta!r}; it must be in (0, 1].")
     return float(delta)  # type: ignore[arg-type]
 

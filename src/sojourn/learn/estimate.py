@@ -15,9 +15,9 @@ from sojourn.errors import ParameterError, ToleranceError, require
 from sojourn.learn.counts import Counts
 from sojourn.learn.kl_set import KLSet, kl_set
 from sojourn.learn.optimism import extended_iteration
-from sojourn.learn.parameters import number
 from sojourn.learn.posterior import Posterior
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import is_number
 from sojourn.model.words import html_card
 
 HALVINGS = 60  # of the interval in which the end of another is looked for
@@ -109,7 +109,7 @@ class Estimate:
 
 def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) -> Estimate:
     """Return what `counts` (of all holding times, none truncated) say about a system of which `knowledge` was known."""
-    if not (number(confidence) and 0 < confidence < 1):
+    if not (is_number(confidence) and 0 < confidence < 1):
         raise ParameterError(f"confidence is {confidence!r}; it must lie between 0 and 1, such as 0.95.")
     if counts.scale:
         raise ParameterError(f"the counts leave out long holding times (scale {counts.scale:g}); an estimate needs all of them: "

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sojourn.learn.parameters import at_least_zero, whole
 from sojourn.learn.posterior import Posterior
 from sojourn.learn.sampling import SamplingLearner
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import at_least, whole
 
 
 class IndexSampling(SamplingLearner):
@@ -28,6 +28,6 @@ class IndexSampling(SamplingLearner):
     def __init__(self, knowledge: Knowledge, prior: float | None = None, draws: int = 8, depth: float = 1.0,
                  seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, seed)
-        self.draws = whole("draws", draws, 0, " (0: the index alone, which may lock)")
-        self.depth = at_least_zero("depth", depth, " (0: every state is well known)")
+        self.draws = whole("draws", draws, 0, note=" (0: the index alone, which may lock)")
+        self.depth = at_least("depth", depth, 0, " (0: every state is well known)")
         self.sample_from(Posterior(knowledge, prior), min(1, self.draws), self.draws, self.draws > 0, self.depth)

@@ -16,7 +16,7 @@ stream.  So a learner can be given to another walker at any moment, which asks i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -63,6 +63,9 @@ class History:
     lump: np.ndarray = None  # type: ignore[assignment]  # filled in below
     running: np.ndarray = None  # type: ignore[assignment]
 
+    event: np.ndarray | None = None  # which event ended each sojourn, as numbers of knowledge.events; -1 where nobody said
+    silent: np.ndarray | None = None  # (rows, silent events): how often each event that led nowhere was seen in the sojourn
+
     def __post_init__(self) -> None:
         paid, lump, running = self.reward, self.lump, self.running
         if lump is None:
@@ -100,7 +103,8 @@ class Learner:
       many plans are walked in one compiled call, and `plan()` comes for nothing.  `planner_state()` gives its `state`, a tuple
       of arrays that it may change, `info_names` says what it writes to `desk.info`, and `plans_per_call` how many plans take
       about 0.1 s.  A class that replaces `plan` is asked for every plan;
-    - `needs_rate_bounds = False`: the rate bounds in its knowledge may be wrong.
+    - `needs_rate_bounds = False`: the rate bounds in its knowledge may be wrong;
+    - `needs_events = True`: it is told the model's events (`model.knowledge(events=True)`), and their labels by the simulator.
     """
 
     memory: ClassVar[tuple[str, ...]] = ()
@@ -109,12 +113,13 @@ class Learner:
     info_names: tuple[str, ...] = ()
     plans_per_call: int = 1024
     needs_rate_bounds: ClassVar[bool] = True
+    needs_events: ClassVar[bool] = False
     parameters: dict[str, str]  # as given to the constructor, in words, defaults included
     given: dict[str, Any]  # as given to the constructor, where a study file could hold it
 
     called: str = ""  # the name it was asked for by, such as "default"
 
-    def __new__(cls, *args: Any, **more: Any) -> Learner:
+    def __new__(cls, *args: Any, **more: Any) -> Self:
         self = super().__new__(cls)
         self.parameters = given_parameters(cls, args, more)
         self.given = plain_parameters(cls, args, more)

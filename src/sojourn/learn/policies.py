@@ -9,7 +9,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.kernels.ledger import NO_LIMIT
-from sojourn.model.choosing import chosen_actions, is_row
+from sojourn.model.choosing import checked_probabilities, chosen_actions, is_row
 from sojourn.model.knowledge import Knowledge
 
 FORMS = "an action per state, {state: action} or a table of probabilities"
@@ -78,15 +78,7 @@ def _cumulative(array: np.ndarray, knowledge: Knowledge) -> np.ndarray:
     if array.shape != table.shape:
         raise ParameterError(f"the plan's policy has shape {array.shape}; it must be ({len(table)},) or {table.shape}.")
     probability = np.asarray(array, dtype=np.float64)
-    outside = (table < 0) & (probability != 0)
-    if outside.any() or not np.isfinite(probability).all() or probability.min() < 0:
-        s, a = map(int, np.argwhere(outside | ~((probability >= 0) & np.isfinite(probability)))[0])
-        raise ParameterError(f"the plan's policy[{s}, {a}] is {probability[s, a]:g}; it must be finite and >= 0, and 0 where "
-                             "the pair is not admissible.")
-    total = probability.sum(axis=1)
-    if np.abs(total - 1).max() > 1e-9:
-        s = int(np.argmax(np.abs(total - 1)))
-        raise ParameterError(f"the plan's policy[{s}] sums to {total[s]:.9g}; every row must sum to 1.")
+    checked_probabilities(probability, table >= 0, knowledge.states, knowledge.actions, ParameterError)
     cumulative = np.cumsum(probability, axis=1)
     last = array.shape[1] - 1 - np.argmax(probability[:, ::-1] > 0, axis=1)
     cumulative[np.arange(array.shape[1]) >= last[:, None]] = np.inf  # a draw beyond a sum such as 1 - 1e-16 takes the last one

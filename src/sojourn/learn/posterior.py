@@ -8,8 +8,8 @@ from sojourn.errors import ParameterError
 from sojourn.kernels.planning import Model, best_policy
 from sojourn.kernels.posterior import posterior_mean, successor_counts
 from sojourn.learn.counts import Counts
-from sojourn.learn.parameters import positive
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import positive
 
 
 class Posterior:

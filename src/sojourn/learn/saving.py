@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.model.events import EventTable
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.names import Names
 
@@ -61,7 +62,9 @@ def knowledge_hash(knowledge: Knowledge) -> str:
         if value is None:
             continue
         digest.update(part.name.encode())
-        if isinstance(value, Names):
+        if isinstance(value, EventTable):
+            digest.update(value.digest().encode())
+        elif isinstance(value, Names):
             digest.update("\0".join(value.labels).encode())
         else:
             array = np.ascontiguousarray(value)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.model.scalars import is_whole
 
 Seed = int | np.random.SeedSequence  # what random numbers start from: the same seed, the same numbers
 WORLD_STREAM, LEARNER_STREAM = range(2)
@@ -16,7 +17,7 @@ def seed_sequence(seed: Any) -> np.random.SeedSequence:
     """Return `seed` (an integer >= 0 or a SeedSequence) as a SeedSequence."""
     if isinstance(seed, np.random.SeedSequence):
         return seed
-    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or seed < 0:
+    if not is_whole(seed) or seed < 0:
         raise ParameterError(f"seed is {seed!r}; it must be an integer >= 0 or a numpy SeedSequence.")
     return np.random.SeedSequence(int(seed))
 

@@ -15,9 +15,9 @@ from sojourn.errors import ParameterError
 from sojourn.learn.counts import Counts
 from sojourn.learn.ct_ucrl import CTUCRL
 from sojourn.learn.learner import Plan
-from sojourn.learn.parameters import number
 from sojourn.learn.wrapper import Wrapper
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import at_least, whole
 
 
 class UnknownRatesCTUCRL(Wrapper):
@@ -37,12 +37,9 @@ class UnknownRatesCTUCRL(Wrapper):
                  reward_range: tuple[float, float] | str | None = None, stop: str = "printed", planning: str = "printed",
                  unknown_rewards: bool = False, seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, seed)
-        self.exploration = 50 * knowledge.n_pairs if exploration is None else exploration
-        if not (isinstance(self.exploration, (int, np.integer)) and self.exploration >= 1):
-            raise ParameterError(f"exploration is {exploration!r}; it must be a whole number of epochs, at least 1.")
-        if not (number(margin) and margin >= 1):
-            raise ParameterError(f"margin is {margin!r}; it must be a finite factor of at least 1.")
-        self.margin = float(margin)
+        usual = 50 * knowledge.n_pairs
+        self.exploration = usual if exploration is None else whole("exploration", exploration, 1, note=" of epochs")
+        self.margin = at_least("margin", margin, 1)
         if reward_range == "auto" and knowledge.running.any():
             raise ParameterError("reward_range is 'auto' and some rewards run with time, so that the range depends on the rates, "
                                  "which this learner does not know; give (low, high).")

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from sojourn.errors import ModelError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.events import EventTable
 from sojourn.model.names import names_of
 from sojourn.model.numbers import boolean_table, index_array, real_array, shown
 
@@ -41,7 +42,7 @@ def from_pairs(state: Any, action: Any, transition: Any, rate: Any, reward: Any 
                cost: Any = None, running_cost: Any = None, transition_reward: Any = None,
                states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None,
                rate_bounds: tuple[float, float] | None = None, normalize_rows: bool = False, name: str = "",
-               holding: str = "exponential") -> CTMDP:
+               holding: str = "exponential", events: EventTable | None = None) -> CTMDP:
     """Build from flat lists over pairs, in any order; see `CTMDP.from_pairs`."""
     who, what = index_array("state", state), index_array("action", action)
     pairs = len(who)
@@ -67,11 +68,13 @@ def from_pairs(state: Any, action: Any, transition: Any, rate: Any, reward: Any 
         reward=_signed("reward", reward, "cost", cost, flat)[order],
         running=_signed("running", running, "running_cost", running_cost, flat)[order],
         states=labels, actions=names, transition_reward=paid, rate_bounds=rate_bounds, name=name, holding=holding,
+        events=events,
     )
 
 
 def from_generators(generators: Any, reward: Any = None, running: Any = None, *, cost: Any = None, running_cost: Any = None,
-                    transition_reward: Any = None, actions: Sequence[Any] | None = None, **more: Any) -> CTMDP:
+                    transition_reward: Any = None, states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None,
+                    rate_bounds: tuple[float, float] | None = None, name: str = "") -> CTMDP:
     """Build from one generator matrix per action; see `CTMDP.from_generators`."""
     if isinstance(generators, Mapping) and actions is None:
         actions = list(generators)
@@ -102,15 +105,19 @@ def from_generators(generators: Any, reward: Any = None, running: Any = None, *,
     return from_pairs(
         who, what, jumps, speed, _signed("reward", reward, "cost", cost, table)[who, what],
         _signed("running", running, "running_cost", running_cost, table)[who, what], transition_reward=paid,
-        actions=names_of("action", actions, n_actions),
-        **{"normalize_rows": True, **more},
+        states=states, actions=names_of("action", actions, n_actions), rate_bounds=rate_bounds, normalize_rows=True, name=name,
     )
 
 
-def from_mdp(transition: Any, reward: Any = None, admissible: Any = None, **more: Any) -> CTMDP:
+def from_mdp(transition: Any, reward: Any = None, admissible: Any = None, *, states: Sequence[Any] | None = None,
+             actions: Sequence[Any] | None = None, running: Any = None, rate_bounds: tuple[float, float] | None = None,
+             cost: Any = None, running_cost: Any = None, transition_reward: Any = None, normalize_rows: bool = False,
+             name: str = "") -> CTMDP:
     """Build from a discrete-time MDP: rate 1 and unit holding times; see `CTMDP.from_mdp`."""
     p = _three_axes("transition", transition)
-    return from_arrays(p, np.ones(p.shape[:2]), reward, admissible=admissible, holding="unit", **more)
+    return from_arrays(p, np.ones(p.shape[:2]), reward, running, admissible, states, actions, rate_bounds, cost=cost,
+                       running_cost=running_cost, transition_reward=transition_reward, normalize_rows=normalize_rows,
+                       name=name, holding="unit")
 
 
 def _three_axes(name: str, value: Any) -> np.ndarray:

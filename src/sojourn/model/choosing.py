@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 from sojourn.errors import ModelError
 from sojourn.model.names import Names
 from sojourn.model.numbers import shown
+
+Policy = Sequence[Any] | Mapping[Any, Any] | np.ndarray  # an action per state, {state: action}, or (S, A) probabilities
 
 
 def chosen_actions(policy: Any, states: Names, actions: Names, error: type[Exception] = ModelError) -> np.ndarray:
@@ -47,6 +49,20 @@ def chosen_actions(policy: Any, states: Names, actions: Names, error: type[Excep
             known[key] = actions.position(action, f"the policy's action in state {states[s]!r}", error)
         found[s] = known[key]
     return found
+
+
+def checked_probabilities(table: np.ndarray, admissible: np.ndarray, states: Names, actions: Names, error: type[Exception]) -> None:
+    """Raise `error` unless every row of the (S, A) table is a law over the admissible actions of its state."""
+    bad = ~((table >= 0) & (table <= 1 + 1e-9)) | (~admissible & (table != 0))  # NaN is bad too
+    if bad.any():
+        s, a = (int(i) for i in np.argwhere(bad)[0])
+        raise error(f"policy[{states.label(s)}, {actions.label(a)}] is {table[s, a]:g}; a probability lies in [0, 1] and is 0 "
+                    "where the action is not admissible. Correct the entry.")
+    total = table.sum(axis=1)
+    off = np.flatnonzero(np.abs(total - 1) > 1e-9)
+    if off.size:
+        s = int(off[0])
+        raise error(f"policy[{states.label(s)}] sums to {total[s]:.12g}; the probabilities of a state must sum to 1.")
 
 
 def is_row(entry: Any, actions: Names) -> bool:

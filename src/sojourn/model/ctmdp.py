@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import ModelError
-from sojourn.model.choosing import chosen_actions
-from sojourn.model.knowledge import Knowledge
+from sojourn.model.choosing import Policy, chosen_actions
+from sojourn.model.events import EventTable, check_events
+from sojourn.model.knowledge import Knowledge, event_knowledge
 from sojourn.model.names import Names, names_of
 from sojourn.model.numbers import index_array, rate_bounds_pair, real_array, shown, spread
 from sojourn.model.validate import ROW_TOLERANCE, validate
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from numpy.typing import ArrayLike
+
+    from sojourn.model.explore import Choice
+    from sojourn.report.look import Figure
+    from sojourn.solving.solution import Solution
 
 INDICES = ("pair_start", "pair_action", "row_start", "next_state")
 NUMBERS = ("probability", "rate", "reward", "running", "transition_reward")
@@ -53,6 +60,7 @@ class CTMDP:
     rate_bounds: tuple[float, float] | None = None
     name: str = ""
     holding: str = "exponential"
+    events: EventTable | None = None
 
     def __post_init__(self) -> None:
         fixed: dict[str, Any] = {
@@ -67,6 +75,8 @@ class CTMDP:
             object.__setattr__(self, field, value)
         validate(self)
         object.__setattr__(self, "probability", _exact_rows(self.probability, self.row_start))
+        if self.events is not None:
+            check_events(self, self.events)
 
     # ---- sizes and derived arrays -------------------------------------------------------------------------------
 
@@ -135,7 +145,7 @@ class CTMDP:
             raise ModelError(f"action {self.actions[a]!r} is not admissible in state {self.states[s]!r}; choose of: {allowed}")
         return int(k)
 
-    def policy_pairs(self, policy: Any) -> np.ndarray:
+    def policy_pairs(self, policy: Policy) -> np.ndarray:
         """Return the pair that a policy chooses in each state: a list of actions or {state: action} in the user's own words, or an
         array of positions such as `solution.policy`."""
         chosen = chosen_actions(policy, self.states, self.actions)
@@ -170,19 +180,29 @@ class CTMDP:
 
     # ---- other views --------------------------------------------------------------------------------------------
 
-    def knowledge(self, rate_bounds: tuple[float, float] | None = None, supports: bool = False) -> Knowledge:
-        """Return what a learner may know: admissible pairs, mean lump sums, running rewards, rate bounds, supports if told."""
+    def knowledge(self, rate_bounds: tuple[float, float] | None = None, supports: bool = False, events: bool = False) -> Knowledge:
+        """Return what a learner may know: admissible pairs, mean lump sums, running rewards, rate bounds, supports if told.
+
+        With `events` it is told the events, their coefficients and payments (one event per pair and successor where none are
+        declared), and no number that was worked out from a rate: rewards are those that no event pays, rate bounds only the given.
+        """
+        if events:
+            return event_knowledge(self, rate_bounds)
         lo, hi = rate_bounds_pair(rate_bounds) if rate_bounds is not None else self.bounds
         if self.rate.min() < lo or self.rate.max() > hi:
             raise ModelError(
                 f"rate_bounds is ({lo!r}, {hi!r}) but the model's rates span [{self.rate.min()!s}, {self.rate.max()!s}]; "
                 "every rate must lie within the bounds (assume-rate). Widen them."
             )
-        known = {"support_start": self.row_start, "support_state": self.next_state} if supports else {}
+        known: dict[str, Any] = {"support_start": self.row_start, "support_state": self.next_state} if supports else {}
         return Knowledge(
             pair_start=self.pair_start, pair_action=self.pair_action, reward=self.expected_reward, running=self.running,
             rate_min=lo, rate_max=hi, states=self.states, actions=self.actions, **known,
         )
+
+    def with_events(self, events: EventTable) -> CTMDP:
+        """Return the model with its events declared by a table (`sojourn.event_table`), which must say what the model says."""
+        return self.replace(events=events)
 
     def uniformized(self, rate: float | None = None) -> CTMDP:
         """Return the equivalent discrete-time MDP at uniform rate `rate` (default: rate_max); its gain is gain/rate."""
@@ -194,6 +214,8 @@ class CTMDP:
         """Return a copy with some fields changed, validated anew."""
         from dataclasses import replace
 
+        if not {"name", "rate_bounds", "states", "actions"}.issuperset(changes):
+            changes.setdefault("events", None)  # those of before may not fit
         return replace(self, **changes)
 
     def renamed(self, name: str) -> CTMDP:
@@ -210,37 +232,59 @@ class CTMDP:
 
         save(self, path)
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the model (needs the extra `plot`)."""
+    def plot(self, kind: str = "auto", solution: Solution | None = None, policy: Policy | None = None,
+             axes: Sequence[str] | None = None, title: str | None = None, path: str | PathLike[str] | None = None) -> Figure:
+        """Draw the model under its optimal policy, or under `policy`; write it to `path` if given (needs the extra `plot`).
+
+        `kind` is `graph` (states and jumps), `grid` (heat maps), `curves` (along a line of states), or `auto`; `solution` saves
+        solving again; `axes` names the numbers in the states.
+        """
         from sojourn.report.models import plot_model
 
-        return plot_model(self, **options)
+        return plot_model(self, kind, solution, policy, axes, title, path)
 
     # ---- ways in ------------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_arrays(cls, transition: Any, rate: Any, reward: Any = None, running: Any = None, admissible: Any = None,
+    def from_arrays(cls, transition: ArrayLike, rate: ArrayLike, reward: ArrayLike | None = None,
+                    running: ArrayLike | None = None, admissible: ArrayLike | None = None,
                     states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None,
-                    rate_bounds: tuple[float, float] | None = None, **more: Any) -> CTMDP:
+                    rate_bounds: tuple[float, float] | None = None, *, cost: ArrayLike | None = None,
+                    running_cost: ArrayLike | None = None, transition_reward: ArrayLike | None = None,
+                    normalize_rows: bool = False, name: str = "", holding: str = "exponential") -> CTMDP:
         """Build from dense arrays: transition (S, A, S), rate (S, A), reward (S, A), optional running (S, A).
 
-        `admissible` (S, A) marks the pairs that exist (default: all); elsewhere the entries are ignored. `more` may hold `cost`,
-        `running_cost` (negative rewards), `transition_reward` (S, A, S), `normalize_rows`, `name`.
+        `admissible` (S, A) marks the pairs that exist (default: all); elsewhere the entries are ignored.  `cost` and `running_cost`
+        are negative rewards; `transition_reward` (S, A, S) is paid with a jump; `normalize_rows` divides every row by its sum;
+        `holding="unit"` makes every holding time one unit (all rates 1).
         """
         from sojourn.model.build import from_arrays
 
-        return from_arrays(transition, rate, reward, running, admissible, states, actions, rate_bounds, **more)
+        return from_arrays(transition, rate, reward, running, admissible, states, actions, rate_bounds, cost=cost,
+                           running_cost=running_cost, transition_reward=transition_reward, normalize_rows=normalize_rows,
+                           name=name, holding=holding)
 
     @classmethod
-    def from_pairs(cls, state: Any, action: Any, transition: Any, rate: Any, reward: Any = None, running: Any = None,
-                   **more: Any) -> CTMDP:
-        """Build from flat lists over pairs: `state[k]`, `action[k]` (positions), a sparse or dense (P, S) `transition`."""
+    def from_pairs(cls, state: ArrayLike, action: ArrayLike, transition: Any, rate: ArrayLike, reward: ArrayLike | None = None,
+                   running: ArrayLike | None = None, *, cost: ArrayLike | None = None, running_cost: ArrayLike | None = None,
+                   transition_reward: Any = None, states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None,
+                   rate_bounds: tuple[float, float] | None = None, normalize_rows: bool = False, name: str = "",
+                   holding: str = "exponential", events: EventTable | None = None) -> CTMDP:
+        """Build from flat lists over pairs: `state[k]`, `action[k]` (positions), a sparse or dense (P, S) `transition`.
+
+        `events` declares shared rates; its pairs are numbered as the model's, by state and then by action.
+        """
         from sojourn.model.build import from_pairs
 
-        return from_pairs(state, action, transition, rate, reward, running, **more)
+        return from_pairs(state, action, transition, rate, reward, running, cost=cost, running_cost=running_cost,
+                          transition_reward=transition_reward, states=states, actions=actions, rate_bounds=rate_bounds,
+                          normalize_rows=normalize_rows, name=name, holding=holding, events=events)
 
     @classmethod
-    def from_generators(cls, generators: Any, reward: Any = None, running: Any = None, **more: Any) -> CTMDP:
+    def from_generators(cls, generators: Any, reward: ArrayLike | None = None, running: ArrayLike | None = None, *,
+                        cost: ArrayLike | None = None, running_cost: ArrayLike | None = None, transition_reward: Any = None,
+                        states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None,
+                        rate_bounds: tuple[float, float] | None = None, name: str = "") -> CTMDP:
         """Build from one generator matrix (S, S) per action: {action: matrix} or an array (A, S, S).
 
         A zero row means that the action is not admissible there.  `reward`, `running`, `cost` and `running_cost` are (S, A)
@@ -248,21 +292,34 @@ class CTMDP:
         """
         from sojourn.model.build import from_generators
 
-        return from_generators(generators, reward, running, **more)
+        return from_generators(generators, reward, running, cost=cost, running_cost=running_cost,
+                               transition_reward=transition_reward, states=states, actions=actions, rate_bounds=rate_bounds,
+                               name=name)
 
     @classmethod
-    def from_mdp(cls, transition: Any, reward: Any = None, admissible: Any = None, **more: Any) -> CTMDP:
+    def from_mdp(cls, transition: ArrayLike, reward: ArrayLike | None = None, admissible: ArrayLike | None = None, *,
+                 states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None, running: ArrayLike | None = None,
+                 rate_bounds: tuple[float, float] | None = None, cost: ArrayLike | None = None,
+                 running_cost: ArrayLike | None = None, transition_reward: ArrayLike | None = None,
+                 normalize_rows: bool = False, name: str = "") -> CTMDP:
         """Build from a discrete-time MDP: transition (S, A, S), reward (S, A); every holding time is one unit."""
         from sojourn.model.build import from_mdp
 
-        return from_mdp(transition, reward, admissible, **more)
+        return from_mdp(transition, reward, admissible, states=states, actions=actions, running=running, rate_bounds=rate_bounds,
+                        cost=cost, running_cost=running_cost, transition_reward=transition_reward,
+                        normalize_rows=normalize_rows, name=name)
 
     @classmethod
-    def explore(cls, start: Any, choices: Callable[[Any], Mapping[Any, Any]], **more: Any) -> CTMDP:
-        """Build breadth-first from `start`: `choices(state)` gives {action: Choice(rates={next_state: intensity}, ...)}."""
+    def explore(cls, start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, max_states: int = 2_000_000,
+                label: Callable[[Any], str] | None = None, rate_bounds: tuple[float, float] | None = None,
+                name: str = "") -> CTMDP:
+        """Build breadth-first from `start`: `choices(state)` gives {action: Choice(rates={next_state: intensity}, ...)}.
+
+        States and actions stay what `choices` calls them; `label(state)` gives the text to show a state by (default: `str`).
+        """
         from sojourn.model.explore import explore
 
-        return explore(start, choices, **more)
+        return explore(start, choices, max_states=max_states, label=label, rate_bounds=rate_bounds, name=name)
 
     # ---- words --------------------------------------------------------------------------------------------------
 

@@ -10,19 +10,27 @@ if TYPE_CHECKING:
     from sojourn.model.ctmdp import CTMDP
 
 
-def strong_components(n: int, tail: np.ndarray, head: np.ndarray) -> tuple[int, np.ndarray]:
-    """Return (how many, component of each node) of the directed graph with edges tail -> head."""
+def strong_components(n: int, tail: np.ndarray, head: np.ndarray, neat: bool = False) -> tuple[int, np.ndarray]:
+    """Return (how many, component of each node) of the directed graph with edges tail -> head.
+
+    `neat` edges come in the order of their tails, none of them twice (scipy may not end on a graph with an edge twice).
+    """
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
-    graph = csr_matrix((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(n, n))
+    if neat:
+        graph = csr_matrix((np.ones(len(tail)), head, np.searchsorted(tail, np.arange(n + 1))), shape=(n, n))
+    else:
+        graph = csr_matrix((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(n, n))
     count, label = connected_components(graph, directed=True, connection="strong")
     return int(count), label.astype(np.int64)
 
 
-def closed_classes(n: int, tail: np.ndarray, head: np.ndarray) -> list[np.ndarray]:
-    """Return the strongly connected sets that no edge leaves, by their least state."""
-    count, label = strong_components(n, tail, head)
+def closed_classes(n: int, tail: np.ndarray, head: np.ndarray, neat: bool = False) -> list[np.ndarray]:
+    """Return the strongly connected sets that no edge leaves, by their least state; `neat` as above."""
+    count, label = strong_components(n, tail, head, neat)
+    if count == 1:
+        return [np.arange(n)]
     closed = np.ones(count, dtype=bool)
     closed[label[tail[label[tail] != label[head]]]] = False
     order = np.argsort(label, kind="stable")

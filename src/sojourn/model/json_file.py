@@ -5,7 +5,7 @@
 
 Optional: `name`, `rate_bounds`, `reward`, `running` (0 where absent); per choice `next_reward` {label: paid with that jump};
 at the top `actions` (their order, where it is not that of first appearance), `holding` ("unit" for a discrete-time MDP), and
-`state_labels`, `action_labels` (texts to show them by, where given).
+`state_labels`, `action_labels` (texts to show them by, where given), and `events` (event_file.py).
 
 States and actions are texts, numbers, or lists (which are tuples); `next` goes by the labels, the texts that they read as.
 Version 1 knew texts only.
@@ -24,11 +24,13 @@ from scipy import sparse
 from sojourn.errors import ModelError, unknown_name
 from sojourn.model.build import from_pairs
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.event_file import events_as_columns, events_of_columns
 from sojourn.model.names import Names, decoded, encoded
 from sojourn.model.numbers import real_number, shown
 
 FORMAT, VERSION = "sojourn/ctmdp", 2
-TOP = ("format", "version", "name", "states", "state_labels", "actions", "action_labels", "rate_bounds", "holding", "choices")
+TOP = ("format", "version", "name", "states", "state_labels", "actions", "action_labels", "rate_bounds", "holding", "events",
+       "choices")
 CHOICE = ("state", "action", "rate", "reward", "running", "next", "next_reward")
 
 
@@ -102,6 +104,7 @@ def model_of(top: Any) -> CTMDP:
     if not choices:
         raise ModelError(f"choices is []; each of the {len(states)} states needs at least one choice.")
     shape = (len(choices), len(states))
+    order = np.lexsort((rows.action, rows.state))
     return from_pairs(
         rows.state, rows.action, sparse.csr_matrix((rows.probability, rows.next, rows.start), shape=shape, dtype=np.float64),
         rows.rate, rows.reward, rows.running, states=states,
@@ -109,6 +112,7 @@ def model_of(top: Any) -> CTMDP:
         transition_reward=sparse.csr_matrix((rows.paid, rows.next, rows.start), shape=shape) if rows.pays else None,
         rate_bounds=top.get("rate_bounds"), name=_typed("name", top.get("name", ""), str),
         holding=_typed("holding", top.get("holding", "exponential"), str),
+        events=events_of_columns(top["events"], order) if "events" in top else None,
     )
 
 
@@ -232,6 +236,8 @@ def _lines(model: CTMDP) -> Iterator[str]:
         top["rate_bounds"] = list(model.rate_bounds)
     if model.holding != "exponential":
         top["holding"] = model.holding
+    if model.events is not None:
+        top["events"] = events_as_columns(model.events)
     yield "{\n"
     for key, value in top.items():
         yield f"  {_text(key)}: {_text(value)},\n"

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sojourn.errors import ModelError, unknown_name
+from sojourn.model.events import EventTable, events_of
 from sojourn.model.names import Names, names_of
 from sojourn.model.numbers import boolean_table, rate_bounds_pair, real_array, real_number, shown, spread
 
+if TYPE_CHECKING:
+    from sojourn.model.ctmdp import CTMDP
+
 PAY = ("reward", "running", "cost", "running_cost")  # what may be known of a choice, and `next`
+UNTOLD = (1e-12, 1e12)  # the rate bounds of a Knowledge in which none are told
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,6 +38,7 @@ class Knowledge:
     actions: Names
     support_start: np.ndarray | None = None
     support_state: np.ndarray | None = None
+    events: EventTable | None = None
 
     def __post_init__(self) -> None:
         rate_bounds_pair((self.rate_min, self.rate_max))
@@ -132,6 +138,15 @@ class Knowledge:
         told = "supports known" if self.supports_known else "supports unknown"
         rates = f"rates in [{self.rate_min:g}, {self.rate_max:g}]"
         return f"<Knowledge: {self.n_states} states, {self.n_pairs} pairs, {rates}, {told}>"
+
+
+def event_knowledge(model: CTMDP, rate_bounds: tuple[float, float] | None = None) -> Knowledge:
+    """Return what a learner of events may know of a model: the structure, and nothing worked out from the values of rates."""
+    table = events_of(model).told()
+    low, high = UNTOLD if rate_bounds is None else rate_bounds_pair(rate_bounds)
+    return Knowledge(pair_start=model.pair_start, pair_action=model.pair_action, reward=table.reward, running=table.running,
+                     rate_min=low, rate_max=high, states=model.states, actions=model.actions, support_start=model.row_start,
+                     support_state=model.next_state, events=table)
 
 
 def known_choices(choices: Any, rate_bounds: tuple[float, float]) -> Knowledge:

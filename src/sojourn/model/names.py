@@ -144,21 +144,21 @@ class Names(Sequence[Any]):
         value, count = plain(value), len(self)
         if isinstance(value, str):
             if isinstance(self.values, range):
-                if value.isascii() and value.isdigit() and str(int(value)) == value and int(value) < count:
+                if len(value) < 20 and value.isascii() and value.isdigit() and str(int(value)) == value and int(value) < count:
                     return int(value)
             elif (not self.all_text or self.labelled) and value in self._label_index:
                 return self._label_index[value]
             if self.all_text:
                 raise ModelError(unknown_name(self.kind, value, self._index))
         elif self.all_text and isinstance(value, int) and not isinstance(value, bool):
-            elsewhere = self._index.get(str(value), value)
+            elsewhere = self._index.get(str(value), value) if value.bit_length() < 64 else value  # or too long to write
             if elsewhere != value:
                 raise ModelError(f"{self.kind} {value} could be position {value} or {self.kind} {str(value)!r}, which stands at "
                                  f"position {elsewhere}. Say {str(value)!r}"
                                  + (f" or {self.values[value]!r}." if 0 <= value < count else "."))
             if 0 <= value < count:
                 return value
-            raise ModelError(f"{self.kind} {value} does not exist; positions run from 0 to {count - 1}.")
+            raise ModelError(f"{self.kind} {shown(value)} does not exist; positions run from 0 to {count - 1}.")
         elif self.all_text:
             raise ModelError(f"{self.kind} {shown(value)} is a {type(value).__name__}; a {self.kind} is given by its name, such as "
                              f"{self.values[0]!r}, or by its position, an integer from 0 to {count - 1}.")

@@ -16,6 +16,7 @@ import numpy as np
 
 from sojourn.errors import ModelError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.event_file import COLUMNS, WHOLE, events_of_columns
 from sojourn.model.json_file import FORMAT, VERSION, header, label_keys, parse, read_names
 from sojourn.model.names import Names, encoded
 from sojourn.model.numbers import shown
@@ -24,7 +25,9 @@ TYPES = {
     "header": "|u1", "pair_start": "<i8", "pair_action": "<i8", "row_start": "<i8", "next_state": "<i8",
     "probability": "<f8", "rate": "<f8", "reward": "<f8", "running": "<f8", "transition_reward": "<f8",
 }
-OPTIONAL = {"transition_reward"}
+EVENTS = {f"event_{name}": "<i8" if name in WHOLE else "<f8" for name in COLUMNS}  # with `event_names` in the header
+TYPES |= EVENTS
+OPTIONAL = {"transition_reward", *EVENTS}
 HEADER_KEYS = {"format", "version", "name", "holding", "rate_bounds", "states", "actions"}
 LABEL_KEYS = {"state_labels", "action_labels"}
 PACKINGS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}  # what numpy writes
@@ -45,8 +48,12 @@ def write_npz(model: CTMDP, stream: IO[bytes]) -> None:
         counted = isinstance(names.values, range) and names.labelled is None and len(names) <= model.n_pairs
         top[key] = len(names) if counted else encoded(names)
     top |= label_keys(model)
+    if model.events is not None:
+        top["event_names"] = list(model.events.names)
     arrays: dict[str, Any] = {"header": np.frombuffer(json.dumps(top).encode(), dtype=np.uint8)}
-    arrays |= {name: getattr(model, name) for name in TYPES if name != "header"}
+    arrays |= {name: getattr(model, name) for name in TYPES if name != "header" and name not in EVENTS}
+    if model.events is not None:
+        arrays |= {name: getattr(model.events, name.removeprefix("event_")) for name in EVENTS}
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive:
         for name, array in arrays.items():
             if array is not None:
@@ -69,6 +76,10 @@ def read_npz(stream: IO[bytes]) -> CTMDP:
             raise
         raise ModelError(f"it is not a whole .npz file ({shown(str(error), 100)}). Is the file complete?") from None
     top = header(parse(arrays.pop("header").tobytes()))
+    columns = {name: arrays.pop(f"event_{name}") for name in COLUMNS if f"event_{name}" in arrays}
+    names = top.pop("event_names", None)
+    if names is not None or columns:
+        arrays["events"] = events_of_columns({"names": names, **columns}, np.arange(len(arrays["pair_action"])))
     if top.keys() - LABEL_KEYS != HEADER_KEYS:
         raise ModelError(f"header has the keys {shown(sorted(top))}; it must have {sorted(HEADER_KEYS)}.")
     arrays["states"] = _names("state", top, len(arrays["pair_action"]))

@@ -19,6 +19,8 @@ def place(name: str, index: tuple[int, ...] | int) -> str:
 
 def shown(value: Any, limit: int = 60) -> str:
     """Return `repr(value)`, numpy scalars as plain numbers, cut in the middle where it is long."""
+    if isinstance(value, int) and value.bit_length() > 200:  # Python refuses to write out very long ones
+        return f"an integer of {value.bit_length()} bits"
     text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= limit else f"{text[: limit - 15]}...{text[-10:]}"
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.instance.cautions import too_early
 from sojourn.report.look import COLORS, matplotlib, save, with_look
 
 if TYPE_CHECKING:
@@ -40,13 +41,14 @@ def plot_difficulty(found: Difficulty, path: str | PathLike[str] | None = None, 
 
     fig = Picture(figsize=(11, 8.2), layout="constrained")
     notes = _notes(found)
-    parts = fig.add_gridspec(3, 1, height_ratios=[3.6, 3.2, 0.24 + 0.16 * notes.count("\n")], hspace=0.06)
+    parts = fig.add_gridspec(4, 1, height_ratios=[3.6, 0.3, 3.2, 0.24 + 0.16 * notes.count("\n")], hspace=0.06)
     top = parts[0].subgridspec(1, 2, width_ratios=[1.15, 1])
     _gap_map(fig.add_subplot(top[0]), found)
     _constants(fig.add_subplot(top[1]), found)
-    below = parts[1].subgridspec(1, 3, width_ratios=[1, 1, 1], wspace=0.04)
+    _say_when(fig.add_subplot(parts[1]), found, epochs)
+    below = parts[2].subgridspec(1, 3, width_ratios=[1, 1, 1], wspace=0.04)
     _bars(fig, below, found, epochs)
-    foot = fig.add_subplot(parts[2])
+    foot = fig.add_subplot(parts[3])
     foot.set_axis_off()
     foot.text(0, 1, notes, va="top", ha="left", fontsize=7.2, color=SOFT, transform=foot.transAxes, linespacing=1.35)
     m = found.model
@@ -62,9 +64,32 @@ def plot_difficulty(found: Difficulty, path: str | PathLike[str] | None = None, 
     return fig
 
 
+def when_it_means(found: Difficulty, epochs: float) -> tuple[bool, str]:
+    """Return whether C(M) log N means something at that many decisions, and that in words; without a bound the reason.
+
+    It does once half of it can be paid: see `Difficulty.payable_bound`.
+    """
+    if not found.irreducible or found.lower_bound_constant == 0:
+        return False, "There is no lower bound here to compare a learner with."
+    bound, paid = found.lower_bound(epochs=epochs), found.payable_bound(epochs)
+    start = f"At N = {epochs:.0e} decisions ".replace("e+0", "e")
+    sizes = f"C(M) log N = {bound:.4g}, of which {paid:.4g} can be paid in N decisions"
+    if epochs < found.meaningful_epochs():
+        first = f"{found.meaningful_epochs():.0e}".replace("e+0", "e").replace("e+", "e")
+        return False, f"{start}the lower bound means nothing yet: {sizes}. Use it from about N = {first} on."
+    return True, f"{start}the lower bound begins to speak: {sizes}. It is a slope in the long run, not a floor at every N."
+
+
+def _say_when(axis: Any, found: Difficulty, epochs: float) -> None:
+    axis.set_axis_off()
+    speaks, words = when_it_means(found, epochs)
+    axis.text(0.0, 0.5, "\n".join(textwrap.wrap(words, 140)), va="center", ha="left", fontsize=9.5, fontweight="bold",
+              color="#00694d" if speaks else "#b34700", transform=axis.transAxes)
+
+
 def _notes(found: Difficulty) -> str:
-    lines = []
-    for sentence in found.warnings:
+    lines: list[str] = []
+    for sentence in (text for text in found.warnings if text not in too_early(found)):
         lines += textwrap.wrap("! " + sentence, 196, subsequent_indent="   ")
     return "\n".join(lines) or "All assumptions of the bounds hold."
 
@@ -152,7 +177,7 @@ def _constants(axis: Any, found: Difficulty) -> None:
             family="monospace",
         )
         axis.text(
-            0.0, y - 0.056, "\n".join(textwrap.wrap(words, 84)), fontsize=7, color=SOFT, va="top", transform=axis.transAxes
+            0.0, y - 0.056, "\n".join(textwrap.wrap(words, 104)), fontsize=7, color=SOFT, va="top", transform=axis.transAxes
         )
         axis.plot([0, 1], [y + 0.02] * 2, color="#DDDDDD", linewidth=0.6, transform=axis.transAxes, clip_on=False)
 

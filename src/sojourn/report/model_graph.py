@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 RADIUS = 0.58  # of a state's circle; its neighbours in a line stand 2.6 away
 SMALL = 12  # states up to which a graph is drawn by itself
+EXPLAINED = ("Circles are states: the action taken there in italics, the share of time spent there in percent (darker: more). "
+             "Arrows are the jumps that follow, with their rates per unit of time (thicker: faster).")
+PALE_ARROWS = " Pale arrows belong to other actions."
 
 
 def layout(model: Any) -> np.ndarray:
@@ -55,7 +59,8 @@ def plot_graph(model: Any, solution: Any, occupancy: np.ndarray, axes: Any = Non
     wide, tall = np.ptp(place[:, 0]) + 2.6, np.ptp(place[:, 1]) + 2 * margin
     scale = min(1.05, 13 / wide)
     fig = figure(max(6.0, wide * scale), tall * scale + 0.6)
-    write_title(fig, model, solution, title)
+    note = EXPLAINED + PALE_ARROWS * any(mine == 0 for mine, _ in _edges(model, solution.policy).values())
+    write_title(fig, model, solution, title, "\n".join(wrap(note, int(max(6.0, wide * scale) * 13))))
     ax = fig.add_subplot()
     ax.set_aspect("equal")
     ax.set_axis_off()

@@ -35,7 +35,7 @@ def plot_path(run: Any, title: str | None = None, path: str | PathLike[str] | No
     earned = np.cumsum(walked.reward)
     fig = figure(10.5, 5.6)
     above, below = fig.subplots(2, 1, sharex=True, height_ratios=[1.5, 1])
-    head = (model.name or "model").partition(":")[0].replace("-", " ")
+    head = (model.name or "model").partition(":")[0]
     shown = literal(title or f"{head}: a sample path and its regret")
     fig.suptitle(shown, x=0.01, ha="left", fontsize=15, fontweight="bold", color=INK)
     _state(above, model, walked, ends, gaps)

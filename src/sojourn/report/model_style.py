@@ -94,14 +94,15 @@ def title_of(model: Any, solution: Any) -> tuple[str, str]:
     size = "1 state" if model.n_states == 1 else f"{model.n_states} states"
     low, high = solution.gain_bounds
     proved = f"optimal gain {solution.gain:.6g} per unit of time (proved to {max(high - low, 0):.1g})"
-    return name.replace("-", " "), f"{shown + '  ·  ' if shown else ''}{size}  ·  {proved}"
+    return name, f"{shown + '  ·  ' if shown else ''}{size}  ·  {proved}"
 
 
-def write_title(fig: Any, model: Any, solution: Any, title: str | None) -> None:
-    """Put the headline and the line below it over a figure."""
+def write_title(fig: Figure, model: Any, solution: Any, title: str | None, note: str = "") -> None:
+    """Put the headline over a figure, and below it a line about the model and one that explains the picture."""
     head, below = title_of(model, solution)
     fig.suptitle(literal(title or head), x=0.01, ha="left", fontsize=15, fontweight="bold", color=INK)
-    fig.text(0.01, -0.02, literal(below), ha="left", va="top", fontsize=9.5, color=SOFT)
+    fig.text(0.01, -0.02, literal(below) + (f"\n{note}" if note else ""), ha="left", va="top", fontsize=9.5, color=SOFT,
+             linespacing=1.5)
 
 
 def plain_axes(axes: Any, grid: str = "") -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sojourn.errors import ParameterError, unknown_name
+from sojourn.model.choosing import Policy
 from sojourn.model.ctmdp import CTMDP
 from sojourn.report.model_curves import plot_curves
 from sojourn.report.model_graph import SMALL, plot_graph
@@ -25,7 +26,7 @@ MAX_GRAPH = 40
 TINY = 5  # states up to which even a line of states is drawn as a graph
 
 
-def plot_model(model: CTMDP, kind: str = "auto", solution: Solution | None = None, policy: Any = None,
+def plot_model(model: CTMDP, kind: str = "auto", solution: Solution | None = None, policy: Policy | None = None,
                axes: Sequence[str] | None = None, title: str | None = None, path: str | PathLike[str] | None = None) -> Figure:
     """Return a matplotlib Figure of the model under its optimal policy (needs the extra `plot`).
 
@@ -74,7 +75,7 @@ def check_picture_name(path: str | PathLike[str]) -> None:
         raise ParameterError(f"the picture's file is {str(path)!r}; its name must end in .png, .svg or .pdf.")
 
 
-def _shown(model: CTMDP, answer: Solution, policy: Any) -> Solution:
+def _shown(model: CTMDP, answer: Solution, policy: Policy) -> Solution:
     """Return the solution with another policy in its place: its own gain and bias."""
     pairs = model.policy_pairs(policy)
     value = evaluate(model, policy)

@@ -12,8 +12,9 @@ from sojourn.errors import ParameterError, SojournError
 from sojourn.instance.difficulty import Difficulty, difficulty
 from sojourn.learn.abilities import called
 from sojourn.learn.doubling import Doubling
-from sojourn.report.look import COLORS, new_figure, save, with_look
+from sojourn.report.look import COLORS, literal, new_figure, save, with_look
 from sojourn.simulation.run import Run
+from sojourn.study.growth import slopes
 
 if TYPE_CHECKING:
     from sojourn.report.look import Figure
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 KINDS = ("png", "svg", "pdf")
 MANY = 60  # episodes whose starts are still marked
 LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficulty`
+NO_FLOOR = ("C(M) is a slope in the long run, not a floor: it does not exclude less regret than C(M) log N at a given N,\n"
+            "nor a smaller slope in a single run; it excludes that the mean slope of a uniformly fast learner stays below it.")
 
 
 def check_picture(path: str | PathLike[str]) -> str:
@@ -35,27 +38,26 @@ def check_picture(path: str | PathLike[str]) -> str:
 
 @with_look
 def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = True) -> Figure:
-    """Draw the regret of a run, on plain and on logarithmic axes; write it to `path` if given; return the figure.
+    """Draw the regret of a run, and how fast it grows against log N; write it to `path` if given; return the figure.
 
-    With `bounds`, the lower bound C(M) log N (thm:main) is drawn beside it, and the proved upper bound of CT-UCRL where the
-    learner is one it holds for: delta = 1/N (thm:UCRL, a point at N) or doubling (thm:UCRL2, a line).
+    With `bounds`, C(M) (thm:main) stands as a line beside the growth, which it bounds in the long run, and a line below says what
+    it does not exclude; the proved upper bound of CT-UCRL is named where the learner is one it holds for: delta = 1/N (thm:UCRL) or
+    doubling (thm:UCRL2).
     """
     kind = None if path is None else check_picture(path)
     if len(run.epochs) < 2:
         raise ParameterError(f"the run has {len(run.epochs)} checkpoints; a picture needs at least 2.")
-    figure, axes = new_figure(7.8, 3.4, 1, 2)
-    plain, logarithmic = axes[0]
+    figure, axes = new_figure(8.4, 3.7, 1, 2)
+    lost, growth = axes[0]
     card = _card(run) if bounds else None
-    for panel in (plain, logarithmic):
-        _curves(panel, run)
-        _lower_bound(panel, run, card)
-        panel.set_xlabel("decisions N")
-    _upper_bound(logarithmic, run, card)
-    _plain_axes(plain, run)
-    _logarithmic_axes(logarithmic, run)
-    handles, labels = logarithmic.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels) if len(labels) < 5 else 3, handlelength=2.8)
-    figure.suptitle(_title(run), fontsize=10)
+    _curves(lost, run)
+    _lost_axes(lost)
+    _growth(growth, run, card)
+    figure.suptitle(literal(_title(run)), fontsize=10)
+    notes = [NO_FLOOR] if card is not None and card.lower_bound_constant > 0 else []
+    notes += [] if card is None else _upper_bound(run, card)
+    if notes:
+        figure.supxlabel("\n".join(notes), fontsize=7.5, color="#444444")
     if path is not None:
         save(figure, path, kind or "png")
     return figure
@@ -75,10 +77,10 @@ def _card(run: Run) -> Difficulty | None:
 
 
 def _curves(panel: Any, run: Run) -> None:
-    panel.plot(run.epochs, run.regret, color=COLORS[1], linewidth=1.0, label="regret", zorder=2)
-    panel.plot(run.epochs, run.adjusted_regret, color=COLORS[2], linewidth=1.1, linestyle=(0, (5, 2)), label="adjusted regret",
-               zorder=3)
-    panel.plot(run.epochs, run.pseudo_regret, color=COLORS[0], linewidth=2.0, label="pseudo-regret", zorder=4)
+    panel.plot(run.epochs, run.regret, color=COLORS[1], linewidth=0.9, alpha=0.8, zorder=2,
+               label="regret, with the luck of the run")
+    panel.plot(run.epochs, run.pseudo_regret, color=COLORS[0], linewidth=2.0, zorder=4,
+               label="pseudo-regret, what the choices cost")
     starts = run.episodes.start_epoch
     if 1 < len(starts) <= MANY:
         heights = np.interp(starts, run.epochs, run.pseudo_regret)
@@ -86,50 +88,47 @@ def _curves(panel: Any, run: Run) -> None:
                    label="an episode begins", zorder=5)
 
 
-def _lower_bound(panel: Any, run: Run, card: Difficulty | None) -> None:
+def _growth(panel: Any, run: Run, card: Difficulty | None) -> None:
+    """Draw pseudo-regret per log N and its slope over the last two decades, and C(M) as a line."""
+    late = run.epochs >= 3
+    n = run.epochs[late]
+    panel.plot(n, run.pseudo_regret[late] / np.log(n), color=COLORS[3], linewidth=1.4, linestyle=(0, (5, 2)), zorder=3,
+               label="pseudo-regret / log N")
+    panel.plot(run.epochs, slopes(run.epochs, run.pseudo_regret[None])[0], color=COLORS[0], linewidth=2.0, zorder=4,
+               label="slope against log N, from N/100 to N")
     if card is not None and card.lower_bound_constant > 0:
-        late = run.epochs >= 3
-        panel.plot(run.epochs[late], card.lower_bound_constant * np.log(run.epochs[late]), color="black", linewidth=1.2,
-                   linestyle=(0, (2, 2)), label=r"lower bound $C(\mathcal{M})\,\log N$", zorder=6)
+        panel.axhline(card.lower_bound_constant, color="black", linewidth=1.2, linestyle=(0, (2, 2)), zorder=5,
+                      label="C(M), the long-run bound on the mean slope")
+    panel.set_xscale("log")
+    panel.set_ylim(0, 1.35 * panel.get_ylim()[1])  # room for the legend
+    panel.set_xlabel("decisions N (log scale)")
+    panel.set_ylabel("pseudo-regret per unit of log N")
+    panel.legend(loc="upper left")
 
 
-def _upper_bound(panel: Any, run: Run, card: Difficulty | None) -> None:
-    """Draw the theorem's bound only where its learner is walking: as printed, with the labels of the paper."""
-    if card is None:
-        return
-    style = {"color": "#777777", "linewidth": 1.1, "zorder": 1}
+def _upper_bound(run: Run, card: Difficulty) -> list[str]:
+    """Return the theorem's bound in words, only where its learner is walking: as printed, with the labels of the paper."""
     last = int(run.epochs[-1])
     try:
         if isinstance(run.learner, Doubling):
-            late = run.epochs[run.epochs >= 4]
-            panel.plot(late, [card.upper_bound_doubling(epochs=float(n)) for n in late], linestyle=(0, (1, 1.5)),
-                       label="upper bound, doubling (as printed)", **style)
-        elif getattr(run.learner, "radius_scale", None) == 1.0 and np.isclose(getattr(run.learner, "delta", 0.0) * last, 1.0):
-            panel.plot([last], [card.upper_bound(float(last))], linestyle="none", marker="v", markersize=5,
-                       label=r"upper bound at $\delta = 1/N$ (as printed)", **style)
+            return [f"Proved upper bound, doubling, as printed (thm:UCRL2): {card.upper_bound_doubling(epochs=float(last)):.3g}."]
+        if getattr(run.learner, "radius_scale", None) == 1.0 and np.isclose(getattr(run.learner, "delta", 0.0) * last, 1.0):
+            return [f"Proved upper bound at delta = 1/N, as printed (thm:UCRL): {card.upper_bound(float(last)):.3g}."]
     except SojournError:
-        return
+        pass
+    return []
 
 
-def _plain_axes(panel: Any, run: Run) -> None:
+def _lost_axes(panel: Any) -> None:
     from matplotlib.ticker import EngFormatter, MaxNLocator
 
-    panel.set_ylabel("regret (reward)")
-    panel.axhline(0.0, color="#888888", linewidth=0.6, zorder=1)
-    for axis in (panel.xaxis, panel.yaxis):
-        axis.set_major_locator(MaxNLocator(6))
-        axis.set_major_formatter(EngFormatter(sep=" "))
-
-
-def _logarithmic_axes(panel: Any, run: Run) -> None:
-    """Both axes logarithmic, from the first regret that can be seen; negative values cannot be shown there."""
     panel.set_xscale("log")
-    positive = run.pseudo_regret[run.pseudo_regret > 0]
-    if positive.size:
-        top = max(1.0, float(np.nanmax([run.pseudo_regret.max(), run.regret.max()])))
-        panel.set_yscale("log")
-        marks = [float(np.max(line.get_ydata())) for line in panel.lines if str(line.get_label()).startswith("upper bound")]
-        panel.set_ylim(max(float(positive.min()) / 2, top * 1e-7), 3 * max([top, *marks]))
+    panel.set_xlabel("decisions N (log scale)")
+    panel.set_ylabel("lost so far (reward)")
+    panel.axhline(0.0, color="#888888", linewidth=0.6, zorder=1)
+    panel.yaxis.set_major_locator(MaxNLocator(6))
+    panel.yaxis.set_major_formatter(EngFormatter(sep=" "))
+    panel.legend(loc="upper left")
 
 
 def _title(run: Run) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sojourn.errors import FileError, ParameterError
 from sojourn.learn.saving import settings_in_words
+from sojourn.model.files import replacing
 from sojourn.report.curves import model_labels
 from sojourn.report.figures import FIGURES
 from sojourn.report.inline import inline_svg
@@ -54,14 +54,11 @@ def write_report(
         page = Page(opened, regret, band)
     path.parent.mkdir(parents=True, exist_ok=True)
     text = page.html() if kind == "html" else page.markdown(path)
-    partial = path.with_name(path.name + f".{os.getpid()}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
+        with replacing(path) as file:
+            file.write(text.encode())
     except OSError as error:
         raise FileError(f"cannot write {str(path)!r}: {error.strerror or error}. Nothing was written there.") from error
-    finally:
-        partial.unlink(missing_ok=True)
     return path
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.model.scalars import is_whole
 from sojourn.simulation.regret import Point
 from sojourn.simulation.walk import Walk
 
@@ -58,7 +59,7 @@ def epoch_checkpoints(checkpoints: Any, max_epochs: int) -> np.ndarray:
     >>> epoch_checkpoints(5, 1000).tolist()
     [1, 6, 32, 178, 1000]
     """
-    if isinstance(checkpoints, (int, np.integer)) and not isinstance(checkpoints, bool):
+    if is_whole(checkpoints):
         wanted = np.geomspace(1, max_epochs, _count(checkpoints))
         wanted[-1] = max_epochs
         return np.unique(np.rint(wanted).astype(np.int64))
@@ -71,7 +72,7 @@ def epoch_checkpoints(checkpoints: Any, max_epochs: int) -> np.ndarray:
 
 def time_checkpoints(checkpoints: Any, max_time: float, shortest: float) -> np.ndarray:
     """Return ascending times up to `max_time`: log-spaced from `shortest` (a mean holding time), or those given."""
-    if isinstance(checkpoints, (int, np.integer)) and not isinstance(checkpoints, bool):
+    if is_whole(checkpoints):
         wanted = np.geomspace(min(shortest, max_time / 2), max_time, _count(checkpoints))
         wanted[-1] = max_time
         return np.unique(wanted)

@@ -78,12 +78,14 @@ class ProgressBar:
             self._bar.stop()
 
 
-def clock(seconds: float) -> str:
-    """Return `42 s`, `3 min 05 s` or `2 h 07 min`.
+def clock(seconds: float | None) -> str:
+    """Return a time to wait: `42 s`, `3 min 05 s` or `2 h 07 min`, and `?` where it is unknown.
 
-    >>> clock(41.6), clock(185), clock(7620)
-    ('42 s', '3 min 05 s', '2 h 07 min')
+    >>> clock(41.6), clock(185), clock(7620), clock(None)
+    ('42 s', '3 min 05 s', '2 h 07 min', '?')
     """
+    if seconds is None:
+        return "?"
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

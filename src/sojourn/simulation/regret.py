@@ -12,6 +12,7 @@ completed = pseudo + h*(s_N) - h*(s_0) + a martingale, so their difference has m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from weakref import WeakKeyDictionary, ref
@@ -47,6 +48,17 @@ class Point(NamedTuple):
     completed_regret: float
     adjusted_regret: float
     pseudo_regret: float
+
+
+COLUMNS = ("epochs", "times", "rewards", *Point._fields[3:])  # many checkpoints: one array for each field of Point
+REGRETS = COLUMNS[3:]
+
+
+def columns_of(points: Sequence[Point]) -> dict[str, np.ndarray]:
+    """Return checkpoints as one array per column, in the order of COLUMNS."""
+    table = list(zip(*points, strict=True)) or [()] * len(COLUMNS)
+    kinds = {"epochs": np.int64}
+    return {name: np.array(values, dtype=kinds.get(name, np.float64)) for name, values in zip(COLUMNS, table, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.words import html_card
 from sojourn.simulation.episodes import Episodes
-from sojourn.simulation.regret import Point
+from sojourn.simulation.regret import COLUMNS, Point
 
 if TYPE_CHECKING:
     from sojourn.report.look import Figure
@@ -63,9 +63,7 @@ class Run:
 
     def points(self) -> list[Point]:
         """Return the checkpoints one by one."""
-        columns = (self.epochs.tolist(), self.times.tolist(), self.rewards.tolist(), self.regret.tolist(),
-                   self.completed_regret.tolist(), self.adjusted_regret.tolist(), self.pseudo_regret.tolist())
-        return [Point(*row) for row in zip(*columns)]
+        return [Point(*row) for row in zip(*(getattr(self, name).tolist() for name in COLUMNS), strict=True)]
 
     def plot(self, path: str | PathLike[str] | None = None, bounds: bool = True) -> Figure:
         """Draw the regret against the decisions, beside what is proved of it; write it to `path` if given (extra `plot`)."""

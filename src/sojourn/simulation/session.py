@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from sojourn.errors import ParameterError, ReportError
-from sojourn.learn.abilities import abilities_of, called
+from sojourn.learn.abilities import Acting, Planning, abilities_of, called
 from sojourn.learn.catalogue import is_named
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.learn.counts import Counts
 from sojourn.learn.learner import History, checked_knowledge
-from sojourn.learn.streams import restore_stream, stream, stream_state
+from sojourn.learn.streams import Seed, restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.numbers import shown
+from sojourn.model.scalars import is_number
 from sojourn.simulation.episode import Episode, chosen_pair, next_episode
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Session:
     ('C', 2, 2, 1)
     """
 
-    def __init__(self, learner: Any, state: Any, knowledge: Knowledge | None = None, seed: Any = 0,
+    def __init__(self, learner: str | type | Planning | Acting, state: Any, knowledge: Knowledge | None = None, seed: Seed = 0,
                  parameters: Mapping[str, Any] | None = None):
         if is_named(learner):
             learner = made_learner(learner, checked_knowledge(knowledge), seed, **(parameters or {}))
@@ -77,7 +78,7 @@ class Session:
         if not isinstance(known, Knowledge):
             raise ParameterError(f"{type(learner).__name__} has knowledge {known!r}; "
                                  "pass knowledge=model.knowledge() to the session.")
-        self.learner = learner
+        self.learner: Any = learner  # what it can do beside planning or acting is in `can`
         self.knowledge = known
         self.state_index = known.states.position(state, "state", ParameterError)
         self.epoch = 1
@@ -235,7 +236,7 @@ class Session:
         }
 
     @classmethod
-    def load(cls, path: str | PathLike[str], learner: Any = None) -> Session:
+    def load(cls, path: str | PathLike[str], learner: str | type | Planning | Acting | None = None) -> Session:
         """Return the session that `save(path)` wrote; it goes on as if never stopped.
 
         `learner` is needed for one that is not of the catalogue: its class, its "module:Class", or a new object.
@@ -258,12 +259,6 @@ class Session:
 
 
 def real_number(name: str, value: Any) -> float:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise ReportError(f"{name} is {value!r} (a {type(value).__name__}); it must be a real number. Nothing was counted.")
-    try:
-        real = float(value)
-    except OverflowError:
-        raise ReportError(f"{name} is {str(value)[:20]}..., beyond any float; it must be finite. Nothing was counted.") from None
-    if not isfinite(real):
-        raise ReportError(f"{name} is {value}; it must be finite. Nothing was counted.")
-    return real
+    if not is_number(value):
+        raise ReportError(f"{name} is {shown(value)} (a {type(value).__name__}); it must be a finite number. Nothing was counted.")
+    return float(value)

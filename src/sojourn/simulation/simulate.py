@@ -17,17 +17,16 @@ from sojourn.learn.abilities import Acting, Planning
 from sojourn.learn.catalogue import is_named, learner_for
 from sojourn.learn.learner import History
 from sojourn.learn.streams import Seed
+from sojourn.model.choosing import Policy
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import positive, whole
 from sojourn.simulation.checkpoints import Checkpoints
 from sojourn.simulation.holding import HoldingTimes
-from sojourn.simulation.regret import Point
+from sojourn.simulation.regret import Point, columns_of
 from sojourn.simulation.run import Run
 from sojourn.simulation.walk import Walk
 from sojourn.solving.solution import Solution
-
-Policy = Sequence[Any] | Mapping[Any, Any] | np.ndarray  # an action per state, {state: action}, or (S, A) probabilities
-REAL = (int, float, np.integer, np.floating)
 
 
 class Listener(Protocol):
@@ -61,8 +60,8 @@ def simulate(model: CTMDP, learner_or_policy: str | type | Planning | Acting | P
     >>> int(run.epochs[-1]), abs(round(float(run.pseudo_regret[-1]), 9))
     (1000, 0.0)
     """
-    horizon = _whole("max_epochs", max_epochs)
-    until = _length("max_time", max_time)
+    horizon = None if max_epochs is None else whole("max_epochs", max_epochs, 1, 2**62, " of decisions")
+    until = None if max_time is None else positive("max_time", max_time)
     if horizon is None and until is None:
         raise ParameterError("max_epochs and max_time are both None; give at least one.")
     if is_named(learner_or_policy):
@@ -119,11 +118,8 @@ class Speed:
 
 
 def _run(walk: Walk, points: list[Point], speed: Speed, seed: Seed, interrupted: bool) -> Run:
-    table = np.array(points, dtype=float).reshape(-1, len(Point._fields)).T.copy()
-    epochs, times, rewards, regret, completed, adjusted, pseudo = table
     return Run(
-        epochs=epochs.astype(np.int64), times=times, rewards=rewards, regret=regret, completed_regret=completed,
-        adjusted_regret=adjusted, pseudo_regret=pseudo, visits=walk.model.table(walk.visits, fill=0),
+        **columns_of(points), visits=walk.model.table(walk.visits, fill=0),
         episodes=walk.log.episodes(walk.epoch, walk.visits),
         gain=walk.yardstick.gain, bias=walk.yardstick.bias,
         start=walk.model.states[walk.start], state=walk.model.states[walk.position],
@@ -161,22 +157,6 @@ def interruptible() -> Iterator[threading.Event]:
         yield event
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _whole(name: str, value: Any) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, REAL) or not 1 <= value < 2**62 or value != int(value):
-        raise ParameterError(f"{name} is {value!r}; it must be a whole number of decisions, at least 1.")
-    return int(value)
-
-
-def _length(name: str, value: Any) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, REAL) or not 0 < value < np.inf:
-        raise ParameterError(f"{name} is {value!r}; it must be a positive, finite time.")
-    return float(value)
 
 
 def _listener(progress: bool | Listener, horizon: int | None, until: float | None) -> Any:

@@ -10,6 +10,7 @@ or a plan must be made in Python.  What differs between learners:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from sojourn.simulation.episodes import EpisodeLog
 from sojourn.simulation.fitting import fitting_knowledge
 from sojourn.simulation.folding import Folding
 from sojourn.simulation.holding import HoldingTimes
+from sojourn.simulation.labels import labels_for
 from sojourn.simulation.regret import Moment, yardstick
 from sojourn.simulation.seeds import Stream, world_stream
 from sojourn.simulation.world import is_plain, world_of
@@ -72,6 +74,7 @@ class Walk:
         self._folding = Folding(self.knowledge, len(self.world.next_state))
         self._plain_world = is_plain(self.world)
         self.ledger = self._new_ledger()
+        self._labels = labels_for(model, self.knowledge, seed) if self._tracing else None
         self._boxed: tuple[Any, Any] = (None, None)  # a ledger, and the same one as drivers take it
 
     def __getstate__(self) -> dict[str, Any]:
@@ -171,11 +174,19 @@ class Walk:
             self.episode = Episode.compiled(plan, index, self.epoch + int(rows.epoch[begun - 1]) + 1, self.ledger.plan)
         self.epoch += epochs
         if epochs and self._tracing:
-            history = History.of_parts(*(column[:epochs].copy() for column in self.ledger.trace))
+            history = self._labelled(History.of_parts(*(column[:epochs].copy() for column in self.ledger.trace)))
             if self._listening:
                 self.learner.observe(history)
             if self.record:
                 self.recorded.append(history)
+
+    def _labelled(self, history: History) -> History:
+        """Return what happened with the labels of its events, where the learner was told of events."""
+        if self._labels is None:
+            return history
+        pairs = self.knowledge.pair_table[history.state, history.action].astype(np.int64)
+        event, silent = self._labels.draw(pairs, history.holding_time, history.next_state)
+        return replace(history, event=event, silent=silent)
 
     def _check_compiled(self, pairs: np.ndarray, epochs: int) -> None:
         """Raise where a compiled planner has written what is no plan, which Python would have refused."""
@@ -228,6 +239,7 @@ class Walk:
             "visits": ledger.visits.copy(), "last": ledger.at[[PAIR, ENTRY]], "rng": self.stream.state(),
             "own": stream_state(self._own), "learner": self.learner.state(),
             "episode": self.episode.state() if self.episode else {}, "log": self.log.state(),
+            **({"labels": self._labels.state()} if self._labels is not None else {}),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -245,6 +257,8 @@ class Walk:
         if self.episode:
             self.ledger = ledger._replace(plan=self.episode.under_way)
         self.log.restore(state["log"])
+        if self._labels is not None:
+            self._labels.restore(state["labels"])
         self._folding.forget()
 
 

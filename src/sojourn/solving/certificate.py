@@ -12,9 +12,11 @@ import numpy as np
 from sojourn.errors import ModelError, ParameterError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.numbers import real_array, real_number
-from sojourn.solving.chain import differences, reward_size
+from sojourn.solving.chain import differences, reward_size, row_defect
 from sojourn.solving.optimality import EPSILON
+from sojourn.solving.parts import in_parts
 
+LARGE = 20_000  # jumps from which on the compiled form is used
 TINY = 5e-324  # what one product may lose to underflow
 
 
@@ -30,6 +32,8 @@ def gain_bounds(model: CTMDP, u: np.ndarray, rate: float | None = None) -> tuple
     if not np.isfinite(u).all():
         s = int(np.flatnonzero(~np.isfinite(u))[0])
         raise ModelError(f"u[{s}] is {u[s]}; every value must be finite. Correct the entry.")
+    if len(model.next_state) >= LARGE:
+        return proved_and_chosen(model, u, 0.0, 0.0)[0]
     with np.errstate(over="ignore", invalid="ignore"):
         value, error = generator_step(model, u)
         start = model.pair_start[:-1]
@@ -38,6 +42,22 @@ def gain_bounds(model: CTMDP, u: np.ndarray, rate: float | None = None) -> tuple
     if np.isnan(low) or np.isnan(high):  # products beyond floats: nothing is proved
         return -np.inf, np.inf
     return float(np.nextafter(low, -np.inf)), float(np.nextafter(high, np.inf))
+
+
+def proved_and_chosen(model: CTMDP, u: np.ndarray, gain: float, accuracy: float) -> tuple[tuple[float, float], np.ndarray]:
+    """Return (`gain_bounds` at u, pair per state by `tied_pairs` at (gain, u)), compiled: for large models."""
+    from sojourn.kernels.certificate import proved
+
+    chosen, size, reward = np.empty(model.n_states, dtype=np.int64), reward_size(model), model.expected_reward
+
+    def part(first: int, last: int) -> tuple[float, float]:
+        low, high = proved(model.pair_start, model.row_start, model.next_state, model.probability, model.rate, reward,
+                           model.running, size, u, gain, accuracy, first, last, chosen)
+        return float(low), float(high)
+
+    found = in_parts(part, model.n_states, len(model.next_state))
+    low, high = min(low for low, _ in found), max(high for _, high in found)
+    return (float(np.nextafter(low, -np.inf)), float(np.nextafter(high, np.inf))), chosen
 
 
 def generator_step(model: CTMDP, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -52,11 +72,6 @@ def generator_step(model: CTMDP, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     lengths = np.diff(model.row_start)
     apart = np.add.reduceat(model.probability * np.abs(u[model.next_state] - np.repeat(u[own], lengths)), model.row_start[:-1])
     size = reward_size(model) * model.rate + np.abs(model.running) + model.rate * apart
-    lost = TINY * (1 + model.rate) + row_defect(model) * np.abs(value - model.running)
+    jumps = moves + model.rate * (model.expected_reward - model.reward)  # what changes where a row is divided by its sum
+    lost = TINY * (1 + model.rate) + row_defect(model) * np.abs(jumps)
     return value, (lengths + 8) * (EPSILON * size + lost)
-
-
-def row_defect(model: CTMDP) -> np.ndarray:
-    """Return how far each row is from summing to one, beyond rounding: whether the rest stays or is shared out is left open."""
-    off = np.abs(np.add.reduceat(model.probability, model.row_start[:-1]) - 1.0)
-    return np.where(off > np.diff(model.row_start) * EPSILON, off, 0.0)

@@ -44,7 +44,7 @@ class Chain:
     def classes(self) -> list[np.ndarray]:
         """Return the recurrent classes."""
         tail = np.repeat(np.arange(self.n_states), np.diff(self.matrix.indptr))
-        return closed_classes(self.n_states, tail, self.matrix.indices)
+        return closed_classes(self.n_states, tail, self.matrix.indices, neat=True)
 
     def restricted(self, states: np.ndarray) -> Chain:
         """Return the chain on a closed set of states."""
@@ -79,11 +79,17 @@ def reward_size(model: CTMDP) -> np.ndarray:
 
 
 def _visit_error(model: CTMDP) -> np.ndarray:
-    """Return a bound on the rounding errors of `visit_reward`, underflow included; 0 where nothing is ever paid."""
+    """Return a bound on the errors of `visit_reward`, of rounding, underflow and rows; 0 where nothing is ever paid."""
     terms = 4 if model.transition_reward is None else np.diff(model.row_start) + 4
-    lost = np.where(_pays(model), terms * 5e-324, 0.0)
+    lost = np.where(_pays(model), terms * 5e-324, 0.0) + row_defect(model) * np.abs(model.expected_reward - model.reward)
     error: np.ndarray = 1.01 * UNIT * terms * (reward_size(model) + np.abs(model.running) / model.rate) + lost
     return error
+
+
+def row_defect(model: CTMDP) -> np.ndarray:
+    """Return how far each row is from summing to one, beyond rounding: whether the rest stays or is shared out is left open."""
+    off = np.abs(np.add.reduceat(model.probability, model.row_start[:-1]) - 1.0)
+    return np.where(off > np.diff(model.row_start) * 2 * UNIT, off, 0.0)
 
 
 def _pays(model: CTMDP) -> np.ndarray:

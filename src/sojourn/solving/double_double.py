@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.solving.certificate import TINY, row_defect
+from sojourn.solving.certificate import TINY
+from sojourn.solving.chain import row_defect
 
 Pair = tuple[np.ndarray, np.ndarray]
 UNIT = 2.0**-98  # relative error of one operation below, generously
@@ -78,4 +79,6 @@ def _generator_values(model: CTMDP, u: Pair) -> tuple[Pair, np.ndarray]:
         lost[k] += model.probability[jump] * UNIT * around + TINY
     value = add(multiply(total, model.rate), (model.running, zero))
     error = (lengths + 8) * UNIT * (size * model.rate + np.abs(model.running)) + 2 * model.rate * lost + (lengths + 8) * TINY
-    return value, error + row_defect(model) * np.abs(value[0] - model.running)
+    lump = model.rate * model.reward
+    jumps = np.abs(value[0] - model.running - lump) + 2.0**-50 * (np.abs(value[0]) + np.abs(model.running) + np.abs(lump))
+    return value, error + row_defect(model) * jumps  # what changes where a row is divided by its sum

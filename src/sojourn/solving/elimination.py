@@ -19,6 +19,7 @@ UNIT = 2.0**-53  # half a unit in the last place: the relative error of one oper
 DENSE = 200  # states up to which plain arrays are as fast, and nothing has to be compiled
 NARROW = 8  # where no jump spans more states, in the order of their distance from the reference, that order is kept
 MOST_WORK = 4e10  # multiplications
+AS_GOOD = 1.2  # multiplications over those of the chain whose order is taken over
 MOST_ROOM = 8e7  # numbers in the factors
 CHEAP = 2e7  # multiplications up to which numbers of any size are used as soon as floats do not suffice
 UNPROVED = 1e100  # an error that proves nothing: small numbers were lost, and only a Bellman step can prove the result
@@ -64,13 +65,14 @@ class Elimination:
         raise NotImplementedError
 
 
-def eliminated(matrix: Any, reference: int) -> Elimination:
+def eliminated(matrix: Any, reference: int, like: Elimination | None = None) -> Elimination:
     """Return the chain `matrix` (CSR; its diagonal is not used) with all states but `reference` taken out.
 
     Every state must be able to reach the reference.  TooLarge is raised where this would take too long, OutOfRange (by the methods
-    too) where floats cannot hold a number on the way: `sojourn.solving.wide` can.
+    too) where floats cannot hold a number on the way: `sojourn.solving.wide` can.  `like` may be the elimination of a chain that
+    is nearly the same, whose order is tried first.
     """
-    return DenseElimination(matrix, reference) if matrix.shape[0] <= DENSE else SparseElimination(matrix, reference)
+    return DenseElimination(matrix, reference) if matrix.shape[0] <= DENSE else SparseElimination(matrix, reference, like)
 
 
 class DenseElimination(Elimination):
@@ -143,27 +145,48 @@ class Layout(NamedTuple):
     work: float
 
 
-def layout(matrix: Any, reference: int, most_work: float = MOST_WORK) -> Layout:
-    """Return a layout that keeps the factors sparse; TooLarge where it needs more than `most_work` multiplications."""
+def layout(matrix: Any, reference: int, most_work: float = MOST_WORK, like: Elimination | None = None) -> Layout:
+    """Return a layout that keeps the factors sparse; TooLarge where it needs more than `most_work` multiplications.
+
+    The order of `like`, the elimination of a chain that is nearly the same, is taken over where it is nearly as good as there.
+    """
     from sojourn.kernels import ordering as kernels
 
     columns = kernels.transposed(matrix.indptr, matrix.indices, matrix.data)
     start, index = kernels.neighbours(matrix.indptr, matrix.indices, columns[0], columns[1])
     order, widest = kernels.by_distance(start, index, reference)
-    if widest > NARROW:
-        order = fill_order(start, index)
-        order = np.append(order[order != reference], reference)
-    order = order[kernels.postorder(kernels.elimination_tree(*kernels.renumbered(start, index, order)))]
-    start, index = kernels.renumbered(start, index, order)
-    parent = kernels.elimination_tree(start, index)
-    count = kernels.later_neighbours(start, index, parent)
-    work, room = float(count.astype(float) @ count), float(count.sum())
+    plan = None
+    if widest <= NARROW:
+        plan = _planned(start, index, order)
+    elif isinstance(like, SparseElimination):
+        plan = _planned(start, index, _last(like.order, reference))
+        plan = plan if plan[-1] <= AS_GOOD * like.work else None
+    if plan is None:
+        plan = _planned(start, index, _last(fill_order(start, index), reference))
+    order, start, index, parent, count, work = plan
+    room = float(count.sum())
     if work > most_work or room > MOST_ROOM:
         raise TooLarge(f"taking {len(order):,} states out one by one needs {work:.3g} multiplications and {2 * room:.3g} "
                        f"numbers; the limits are {most_work:g} and {2 * MOST_ROOM:g}.")
     begin = kernels.supernodes(parent, count)
     offset, state, above = kernels.fronts(start, index, parent, count, begin)
     return Layout(order, begin, offset, state, above, columns, work)
+
+
+def _last(order: np.ndarray, reference: int) -> np.ndarray:
+    """Return the order with the reference moved to its end."""
+    return np.append(order[order != reference], reference)
+
+
+def _planned(start: np.ndarray, index: np.ndarray, order: np.ndarray) -> tuple[Any, ...]:
+    """Return (order, renumbered graph, its elimination tree, later neighbours of each state, multiplications)."""
+    from sojourn.kernels import ordering as kernels
+
+    order = order[kernels.postorder(kernels.elimination_tree(*kernels.renumbered(start, index, order)))]
+    start, index = kernels.renumbered(start, index, order)
+    parent = kernels.elimination_tree(start, index)
+    count = kernels.later_neighbours(start, index, parent)
+    return order, start, index, parent, count, float(count.astype(float) @ count)
 
 
 def is_narrow(matrix: Any) -> bool:
@@ -178,11 +201,11 @@ def is_narrow(matrix: Any) -> bool:
 class SparseElimination(Elimination):
     """Compiled, in an order that keeps the factors sparse."""
 
-    def __init__(self, matrix: Any, reference: int):
+    def __init__(self, matrix: Any, reference: int, like: Elimination | None = None):
         from sojourn.kernels import elimination as kernels
 
         self.n_states, self.reference = matrix.shape[0], reference
-        plan = layout(matrix, reference)
+        plan = layout(matrix, reference, like=like)
         self.order, self.work, self._shape = plan.order, plan.work, (plan.begin, plan.offset, plan.state)
         self.through, self.onward, self.total, self.place, roundings, sound = kernels.eliminate(
             (matrix.indptr, matrix.indices, matrix.data), plan.columns, plan.order, *self._shape, plan.above)

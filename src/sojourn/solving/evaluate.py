@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sojourn.errors import AssumptionError, ModelError, TooLarge
-from sojourn.model.choosing import is_row
+from sojourn.model.choosing import Policy, checked_probabilities, is_row
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_array
 from sojourn.solving.chain import Chain, chain_of, mixed_chain, require_scale
 from sojourn.solving.elimination import UNPROVED, is_narrow
 from sojourn.solving.operator import operator_bounds
-from sojourn.solving.value import PolicyValue, value_of
+from sojourn.solving.value import PolicyValue, value_of, wide_bounds
 
 NARROW = 1e-10  # relative width of the gain's interval that is not worth improving
+ASKED = 1e-9  # relative width above which a randomized policy is evaluated once more, with 32 digits
 SMALL = 3000  # states up to which an elimination is never dear
 QUICK = 400  # sweeps that are tried before the elimination of a larger chain
 
@@ -44,7 +44,7 @@ class Evaluation:
         return f"<Evaluation: gain {self.gain:.12g} per unit time, proved in [{lo:.15g}, {hi:.15g}]; {len(self.bias)} states>"
 
 
-def evaluate(model: CTMDP, policy: Sequence[Any] | Mapping[Any, Any] | np.ndarray) -> Evaluation:
+def evaluate(model: CTMDP, policy: Policy) -> Evaluation:
     """Return the long-run value of `policy`: an action per state as the user calls it, {state: action}, an array of positions such
     as `solution.policy`, or (S, A) probabilities.
 
@@ -69,6 +69,8 @@ def evaluate(model: CTMDP, policy: Sequence[Any] | Mapping[Any, Any] | np.ndarra
         from sojourn.solving.refine import evaluated_bounds
 
         low, high = met((low, high), evaluated_bounds(model, pairs, value))
+    if high - low > ASKED * abs(value.gain) and pairs is None and value.factors is not None:
+        low, high = met((low, high), wide_bounds(chain, value.factors.reference))
     if not chain.pays(classes[0]):
         low = high = 0.0
     time = value.law * chain.holding
@@ -113,17 +115,8 @@ def policy_chain(model: CTMDP, policy: Any) -> tuple[np.ndarray | None, Chain]:
 def policy_weights(model: CTMDP, table: Any) -> np.ndarray:
     """Return the probability of each pair under an (S, A) table whose rows sum to 1."""
     table = real_array("policy", table, (model.n_states, model.n_actions))
-    bad = ~((table >= 0) & (table <= 1 + 1e-9)) | (~model.admissible & (table != 0))
-    if bad.any():
-        s, a = (int(i) for i in np.argwhere(bad)[0])
-        raise ModelError(f"policy[{model.states.label(s)}, {model.actions.label(a)}] is {table[s, a]:g}; a probability lies in "
-                         "[0, 1] and is 0 where the action is not admissible. Correct the entry.")
-    total = table.sum(axis=1)
-    off = np.flatnonzero(np.abs(total - 1) > 1e-9)
-    if off.size:
-        s = int(off[0])
-        raise ModelError(f"policy[{model.states.label(s)}] sums to {total[s]:.12g}; the probabilities of a state must sum to 1.")
-    weights: np.ndarray = (table / total[:, None])[model.pair_state, model.pair_action]
+    checked_probabilities(table, model.admissible, model.states, model.actions, ModelError)
+    weights: np.ndarray = (table / table.sum(axis=1)[:, None])[model.pair_state, model.pair_action]
     return weights
 
 

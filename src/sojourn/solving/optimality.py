@@ -32,11 +32,6 @@ def best_pairs(model: CTMDP, values: np.ndarray, slack: np.ndarray | float = 0.0
     return np.where(first < model.n_pairs, first, model.pair_start[:-1])  # values that are no numbers: the first pair
 
 
-def improved(model: CTMDP, pairs: np.ndarray, gain: float, bias: np.ndarray) -> np.ndarray:
-    """Return the policy with better pairs where there are any beyond rounding; elsewhere it stays as it is."""
-    return better_pairs(model, pairs, advantages(model, gain, bias), noise(model, gain, bias))
-
-
 def better_pairs(model: CTMDP, pairs: np.ndarray, values: np.ndarray, error: np.ndarray) -> np.ndarray:
     """Return the best pairs where they beat those of the policy beyond their errors, and the policy's elsewhere."""
     best = best_pairs(model, values)

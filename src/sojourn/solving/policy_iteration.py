@@ -15,11 +15,12 @@ import numpy as np
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.chain import Chain, differences, reward_size, visit_reward
 from sojourn.solving.elimination import OutOfRange
-from sojourn.solving.optimality import EPSILON, better_pairs, improved
+from sojourn.solving.optimality import EPSILON, advantages, better_pairs, noise
 from sojourn.solving.structure import one_class, towards_most_income
 from sojourn.solving.value import PolicyValue, value_of
 
 PATIENCE = 25  # improvements in a row that gain nothing, by rounding or where one practically never is, before it is left at that
+CLEAR = 1e4  # an advantage over its rounding error, from which on it is certainly one
 Answer = tuple[np.ndarray, PolicyValue, int]  # pair per state, its value, evaluations
 
 
@@ -41,18 +42,32 @@ def _climb(model: CTMDP, pairs: np.ndarray) -> tuple[Answer, bool]:
     """Return the last policy of a row of improvements, and whether it was one to which nothing was better."""
     seen: set[int] = set()
     answer: Answer | None = None
-    often, same = -1, 0
+    same = 0
     while True:
         pairs, chain, recurrent = one_class(model, pairs)
         key = hash(pairs.tobytes())
         if answer is not None and (key in seen or same > PATIENCE):  # nothing improves, or only what is practically never visited
             return answer, np.array_equal(pairs, answer[0])
         seen.add(key)
-        value = polished(chain, value_of(chain, recurrent, often))
+        value = value_of(chain, recurrent, answer[1] if answer is not None else None)
+        better, clear = _improved(model, pairs, value)
+        if not clear:
+            value = polished(chain, value)
+            better, _ = _improved(model, pairs, value)
         same = same + 1 if answer is not None and abs(value.gain - answer[1].gain) <= 8 * EPSILON * abs(value.gain) else 0
-        often = int(np.argmax(value.law))
         answer = pairs, value, len(seen)
-        pairs = improved(model, pairs, value.gain, value.bias) if value.beyond is None else improved_beyond(model, pairs, value)
+        if np.array_equal(better, pairs):
+            return answer, True
+        pairs = better
+
+
+def _improved(model: CTMDP, pairs: np.ndarray, value: PolicyValue) -> tuple[np.ndarray, bool]:
+    """Return the policy with better pairs, and whether one of them is better by so much that it cannot be rounding."""
+    if value.beyond is not None:
+        return improved_beyond(model, pairs, value), True
+    values, error = advantages(model, value.gain, value.bias), noise(model, value.gain, value.bias)
+    better = better_pairs(model, pairs, values, error)
+    return better, bool((values[better] - values[pairs] > CLEAR * (error[better] + error[pairs])).any())
 
 
 def polished(chain: Chain, value: PolicyValue) -> PolicyValue:

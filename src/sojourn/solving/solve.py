@@ -4,34 +4,51 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sojourn.errors import ParameterError, ToleranceError, TooLarge, unknown_name
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_number
-from sojourn.solving.certificate import gain_bounds
+from sojourn.solving.arrays import arrays_of
+from sojourn.solving.certificate import LARGE, gain_bounds, proved_and_chosen
 from sojourn.solving.chain import require_scale
 from sojourn.solving.dominance import highest_gain
-from sojourn.solving.elimination import is_narrow
+from sojourn.solving.elimination import DENSE
 from sojourn.solving.evaluate import met
-from sojourn.solving.optimality import advantages, best_pairs, noise, tied_pairs
+from sojourn.solving.optimality import advantages, noise, tied_pairs
 from sojourn.solving.policy_iteration import improve_until_optimal
+from sojourn.solving.progress import Progress
 from sojourn.solving.refine import bounds_of, evaluated_bounds, optimal_refined
 from sojourn.solving.solution import Solution
-from sojourn.solving.structure import first_policy
+from sojourn.solving.structure import first_policy, is_line
 from sojourn.solving.value import LARGEST, PolicyValue
 
-METHODS = ("policy-iteration", "value-iteration", "linear-programming")
-DIRECT = 1000  # states up to which policy iteration goes first without asking
+if TYPE_CHECKING:
+    from sojourn.solving.embedded import Guess
+
+METHODS = ("policy-iteration", "sweeps", "multigrid", "value-iteration", "linear-programming")
+TRIAL = 700  # sweeps that must promise an end, where multigrid is the other way
+MANY = 100_000  # sweeps of `sweeps` by name
+DIRECT = 1000  # states up to which a method by name ends with policy iteration
 Answer = tuple[np.ndarray, float, np.ndarray, int, PolicyValue | None]  # pair per state, gain, bias, iterations, value if evaluated
 
 
-def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Solution:
+class NotEnded(Exception):
+    """A method saw that it would take too long; `pairs` may be a better policy to start from."""
+
+    def __init__(self, pairs: np.ndarray | None):
+        super().__init__("not ended")
+        self.pairs = pairs
+
+
+def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9, progress: bool = False) -> Solution:
     """Return the optimal gain (reward per unit time), bias (0 in state 0), policy and the bounds that prove the gain.
 
-    `method`: `policy-iteration`, `value-iteration`, `linear-programming`, or `auto`, which chooses by size and by how sparse the
-    policy's equations stay, and tries the other one where a proof is too wide.  `tolerance` is the width of the proved interval
+    `method`: `policy-iteration` (elimination), `sweeps`, `multigrid`, `value-iteration`, `linear-programming`, or `auto`: small
+    models and lines by policy iteration; others by sweeps if these promise a soon end, else by multigrid; and the next one where
+    a proof is too wide.  `progress` writes a line on stderr from two seconds on.  `tolerance` is the width of the proved interval
     relative to |gain|; where the gain is so near 0 that floats cannot prove that much, what they prove is accepted and
     `note` says so.  A wider one raises ToleranceError, which holds the answer in `.best`.
     A model whose optimal gain depends on the state is refused with the reason.
@@ -46,26 +63,31 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9) -> Soluti
     if real_number("tolerance", tolerance) <= 0:
         raise ParameterError(f"tolerance is {tolerance:g}; it must be positive. 1e-9 is the default.")
     require_scale(model)
-    if method != "auto":
-        return _proved(model, method, tolerance)
-    first, second = ("policy-iteration", "value-iteration")
-    if not _policies_are_cheap(model):
-        first, second = second, first
+    said = Progress(progress)
     try:
-        return _proved(model, first, tolerance)
-    except ToleranceError as trouble:
+        start = first_policy(model)
+        if method != "auto":
+            return _proved(model, start, method, tolerance, said)
+        return _first_that_proves(model, start, tolerance, said)
+    finally:
+        said.end()
+
+
+def _first_that_proves(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress) -> Solution:
+    """Return the solution by the first method whose proof is as narrow as asked; where none is, raise the best failure."""
+    order: tuple[str, ...] = ("sweeps", "multigrid", "policy-iteration", "value-iteration")
+    if model.n_states <= DENSE or is_line(model, start):
+        order = ("policy-iteration", "value-iteration")
+    best: ToleranceError | None = None
+    for name in order:
         try:
-            return _proved(model, second, tolerance)
-        except ToleranceError as other:
-            raise _narrower(trouble, other) from None
-
-
-def _policies_are_cheap(model: CTMDP) -> bool:
-    """Return whether policy iteration should go first: small models, and lines, whose sweeps converge slowly."""
-    if model.n_states <= DIRECT:
-        return True
-    pairs = best_pairs(model, model.expected_reward * model.rate + model.running)
-    return is_narrow(model.matrix[pairs])
+            return _proved(model, start, name, tolerance, said, others=True)
+        except NotEnded as stopped:
+            start = stopped.pairs if stopped.pairs is not None else start
+        except ToleranceError as trouble:
+            best = trouble if best is None else _narrower(best, trouble)
+    assert best is not None
+    raise best
 
 
 def _narrower(one: ToleranceError, other: ToleranceError) -> ToleranceError:
@@ -76,10 +98,13 @@ def _narrower(one: ToleranceError, other: ToleranceError) -> ToleranceError:
     return one if width(one) <= width(other) else other
 
 
-def _proved(model: CTMDP, name: str, tolerance: float) -> Solution:
-    """Return the solution by one method, or raise ToleranceError where the proof is wider than asked."""
+def _proved(model: CTMDP, start: np.ndarray, name: str, tolerance: float, said: Progress, others: bool = False) -> Solution:
+    """Return the solution by one method, or raise ToleranceError where the proof is wider than asked.
+
+    With `others` to come, a method that gets nowhere raises NotEnded.
+    """
     began = time.perf_counter()
-    pairs, gain, u, iterations, value = _BY_NAME[name](model, first_policy(model), tolerance)
+    pairs, gain, u, iterations, value = _BY_NAME[name](model, start, tolerance, said, others)
     with np.errstate(over="ignore", invalid="ignore"):  # a bias beyond floats proves nothing, and the bounds say so
         gain, u, bounds, chosen, floor = _best_proof(model, pairs, gain, u, value, tolerance)
     width = bounds[1] - bounds[0]
@@ -101,6 +126,9 @@ def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, val
     """Return what one Bellman step proves, with 16 digits, or 32 where these do not suffice."""
     income = model.expected_reward[pairs] * model.rate[pairs] + model.running[pairs]
     size = min(abs(gain), float(np.abs(income - gain).mean()))  # a constant income has no say in ties
+    if value is None and len(model.next_state) >= LARGE:
+        bounds, chosen = proved_and_chosen(model, u, gain, tolerance / 10 * size)
+        return float(min(max(gain, bounds[0]), bounds[1])), u, bounds, chosen, 0.0
     accuracy = min(tolerance, 1e-9) / 10 * size
     values, error = advantages(model, gain, u), noise(model, gain, u)
     bounds, floor = gain_bounds(model, u), 0.0
@@ -125,12 +153,34 @@ def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, val
     return float(min(max(gain, bounds[0]), bounds[1])), u, bounds, tied_pairs(model, values, error, accuracy), floor
 
 
-def _policy_iteration(model: CTMDP, start: np.ndarray, tolerance: float) -> Answer:
+def _policy_iteration(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, others: bool) -> Answer:
     pairs, value, iterations = improve_until_optimal(model, start)
     return pairs, value.gain, value.bias, iterations, value
 
 
-def _value_iteration(model: CTMDP, start: np.ndarray, tolerance: float) -> Answer:
+def _sweeps(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, others: bool) -> Answer:
+    from sojourn.solving.embedded import swept
+
+    return _finished(model, swept(arrays_of(model), tolerance / 4, TRIAL if others else MANY, said), others)
+
+
+def _multigrid(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, others: bool) -> Answer:
+    from sojourn.solving.nested import nested
+
+    return _finished(model, nested(arrays_of(model), model.n_actions, tolerance / 4, said), others)
+
+
+def _finished(model: CTMDP, guess: Guess, others: bool) -> Answer:
+    """Return a guess as an answer.  By name, small models and what did not end are finished by policy iteration."""
+    if guess.ended and (others or model.n_states > DIRECT):
+        return guess.pairs, guess.gain, guess.u - guess.u[0], guess.sweeps, None
+    if others:
+        raise NotEnded(guess.start)
+    pairs, value, more = improve_until_optimal(model, guess.pairs)
+    return pairs, value.gain, value.bias, guess.sweeps + more, value
+
+
+def _value_iteration(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, others: bool) -> Answer:
     """Values by sweeps; small models, and those whose sweeps do not converge, are finished by solving the policy's equations."""
     from sojourn.solving.value_iteration import SMALL_WORK, WORK, iterate_values, settle
 
@@ -146,7 +196,7 @@ def _value_iteration(model: CTMDP, start: np.ndarray, tolerance: float) -> Answe
     return pairs, value.gain, value.bias, sweeps + more, value
 
 
-def _linear_programming(model: CTMDP, start: np.ndarray, tolerance: float) -> Answer:
+def _linear_programming(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, others: bool) -> Answer:
     """The policy of the best frequencies; states that it never visits are settled by policy iteration."""
     from sojourn.solving.linear_program import best_frequencies, policy_of
 
@@ -155,6 +205,7 @@ def _linear_programming(model: CTMDP, start: np.ndarray, tolerance: float) -> An
     return pairs, value.gain, value.bias, iterations + more, value
 
 
-_BY_NAME: dict[str, Callable[[CTMDP, np.ndarray, float], Answer]] = {
-    "policy-iteration": _policy_iteration, "value-iteration": _value_iteration, "linear-programming": _linear_programming,
+_BY_NAME: dict[str, Callable[[CTMDP, np.ndarray, float, Progress, bool], Answer]] = {
+    "policy-iteration": _policy_iteration, "sweeps": _sweeps, "multigrid": _multigrid, "value-iteration": _value_iteration,
+    "linear-programming": _linear_programming,
 }

@@ -10,30 +10,43 @@ from sojourn.errors import AssumptionError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.graph import end_components, strong_components, sure_reach
 from sojourn.solving.chain import Chain, chain_of
+from sojourn.solving.elimination import NARROW, is_narrow
 from sojourn.solving.optimality import best_pairs
 from sojourn.solving.value import PolicyValue, value_of
+
+LARGE = 2000  # jumps from which on compiled passes over the model pay
 
 
 def one_class(model: CTMDP, pairs: np.ndarray) -> tuple[np.ndarray, Chain, np.ndarray]:
     """Return (pairs, chain, recurrent class): `pairs` itself if it has one recurrent class, else repaired.
 
-    The repair keeps the class with the best gain and leads every state that might miss it there with probability one.
+    The repair keeps the class with the best gain, or one that earns the same up to rounding, and leads every state that might
+    miss it there with probability one.
     """
     chain = chain_of(model, pairs)
     classes = chain.classes()
     if len(classes) == 1:
         return pairs, chain, classes[0]
-    gains = [value_of(chain.restricted(c), np.arange(len(c))).gain for c in classes]
-    best = int(np.argmax(gains))
-    repaired = lead_to(model, pairs, classes[best], [c for i, c in enumerate(classes) if i != best])
-    if repaired is None:
-        raise AssumptionError(
-            f"the optimal gain depends on the state: a policy earns {gains[best]:.9g} per unit time in "
-            f"{_names(model, classes[best])}, which cannot be reached for sure from every state. "
-            "Solve the parts as models of their own."
-        )
-    chain = chain_of(model, repaired)
-    return repaired, chain, chain.classes()[0]
+    values = [value_of(chain.restricted(c), np.arange(len(c))) for c in classes]
+    ranked = sorted(range(len(classes)), key=lambda i: -values[i].gain)
+    top = ranked[0]
+    for best in ranked:
+        if earns_less(values[best], values[top]):
+            break
+        repaired = lead_to(model, pairs, classes[best], [c for i, c in enumerate(classes) if i != best])
+        if repaired is not None:
+            chain = chain_of(model, repaired)
+            return repaired, chain, chain.classes()[0]
+    raise AssumptionError(
+        f"the optimal gain depends on the state: a policy earns {values[top].gain:.9g} per unit time in "
+        f"{_names(model, classes[top])}, which cannot be reached for sure from every state. "
+        "Solve the parts as models of their own."
+    )
+
+
+def earns_less(value: PolicyValue, top: PolicyValue) -> bool:
+    """Return whether a gain is less than another beyond 1e-9 and the rounding of both."""
+    return value.gain < top.gain - 1e-9 * abs(top.gain) - value.gain_error - top.gain_error
 
 
 def lead_to(model: CTMDP, pairs: np.ndarray, goal: np.ndarray, traps: list[np.ndarray]) -> np.ndarray | None:
@@ -69,6 +82,8 @@ def first_policy(model: CTMDP) -> np.ndarray:
     require that the best can be reached with probability one from everywhere; start there.
     """
     greedy = best_pairs(model, model.expected_reward * model.rate + model.running)
+    if is_connected(model):
+        return greedy
     count, _ = strong_components(model.n_states, model.pair_state[_pair_of_jump(model)], model.next_state)
     if count == 1:
         return greedy
@@ -76,6 +91,23 @@ def first_policy(model: CTMDP) -> np.ndarray:
     if component.max() == 0:
         return greedy
     return _from_parts(model, component, inside)
+
+
+def is_connected(model: CTMDP) -> bool:
+    """Return whether it is seen at once, in a few passes over a large model, that every state can reach every other."""
+    if len(model.next_state) < LARGE:
+        return False
+    from sojourn.kernels.connected import reached_by_all, reaches_all
+
+    rows = (model.pair_start, model.row_start, model.next_state)
+    return bool(reaches_all(*rows) and reached_by_all(*rows) == 1)
+
+
+def is_line(model: CTMDP, pairs: np.ndarray) -> bool:
+    """Return whether the states stand in a line under a policy, more or less: then taking them out one by one is cheap."""
+    from sojourn.kernels.connected import is_wide
+
+    return not is_wide(model.row_start, model.next_state, pairs, NARROW) and is_narrow(model.matrix[pairs])
 
 
 def towards_most_income(model: CTMDP) -> np.ndarray:
@@ -110,7 +142,7 @@ def _from_parts(model: CTMDP, component: np.ndarray, inside: np.ndarray) -> np.n
         parts.append(_Part(value, states, pairs[best]))
     parts.sort(key=lambda part: -part.value.gain)
     for part in parts:
-        if part.earns_less_than(parts[0]):
+        if earns_less(part.value, parts[0].value):
             break
         target = np.zeros(model.n_states, dtype=bool)
         target[part.states] = True
@@ -128,11 +160,6 @@ class _Part(NamedTuple):
     states: np.ndarray
     pairs: np.ndarray
 
-    def earns_less_than(self, top: _Part) -> bool:
-        """Return whether the gain is less beyond 1e-9 and the rounding of both."""
-        spare = 1e-9 * abs(top.value.gain) + self.value.gain_error + top.value.gain_error
-        return self.value.gain < top.value.gain - spare
-
 
 def _depends_on_state(model: CTMDP, parts: list[_Part]) -> str:
     top = parts[0]
@@ -141,7 +168,7 @@ def _depends_on_state(model: CTMDP, parts: list[_Part]) -> str:
     reached, _ = sure_reach(model, target)
     lost = int(np.flatnonzero(~reached)[0])
     other = next((p for p in parts[1:] if lost in p.states), parts[1])
-    reason = "the optimal gain depends on the state" if other.earns_less_than(top) else (
+    reason = "the optimal gain depends on the state" if earns_less(other.value, top.value) else (
         "two parts of the model that cannot reach each other earn the same, so that the bias between them is not determined")
     here, there = _names(model, top.states), _names(model, other.states)
     return (f"{reason}: {top.value.gain:.9g} per unit time in {here}, but from {model.states[lost]!r} no policy gets there "

@@ -29,6 +29,8 @@ def swept_value(chain: Chain, most: float = np.inf) -> PolicyValue | None:
         done += 50
         if high - low >= width and done > 1000:
             break
+        if done >= 100 and most < np.inf and _sweeps_left(width, high - low, low) > most - done:
+            return None
         u, width = new, high - low
         if width <= 1e-13 * max(abs(low), abs(high)):
             break
@@ -37,6 +39,13 @@ def swept_value(chain: Chain, most: float = np.inf) -> PolicyValue | None:
         return None
     open_end = np.full(n, np.inf)
     return PolicyValue((low + high) / 2, (high - low) / 2, u, open_end, _law(chain, uniform, 4 * limit), np.inf, open_end, None)
+
+
+def _sweeps_left(before: float, now: float, gain: float) -> float:
+    """Return how many more sweeps the width needs to be 1e-10 of the gain, if it shrinks on as in the last 50."""
+    if now <= 1e-10 * abs(gain):
+        return 0.0
+    return 50 * float(np.log(now / (1e-10 * abs(gain))) / np.log(before / now)) if 0 < now < before and gain else np.inf
 
 
 def _law(chain: Chain, uniform: float, sweeps: float) -> np.ndarray:

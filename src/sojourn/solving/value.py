@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.errors import TooLarge
 from sojourn.solving.chain import Chain
-from sojourn.solving.elimination import UNIT, Elimination, OutOfRange, eliminated, is_narrow
+from sojourn.solving.elimination import DENSE, UNIT, Elimination, OutOfRange, eliminated, is_narrow
 
 MANY = 2000  # states from which on another reference is tried before numbers of any size
+FEW = 40  # states up to which the first recurrent state is as good as any to begin with
+SHORT = 12  # jumps after which the most likely state is taken
 RARE = 0.01  # a reference visited less often than this, relative to the busiest state, is replaced by that one
 LARGEST = float(np.finfo(float).max)
 
@@ -50,28 +53,42 @@ class PolicyValue:
         return float(step), (np.where(np.isfinite(change), change, 0.0), np.zeros(len(rest)))
 
 
-def value_of(chain: Chain, recurrent: np.ndarray, often: int = -1) -> PolicyValue:
-    """Return the value of a chain with one recurrent class; `often` may name a state that is believed to be visited often.
+def value_of(chain: Chain, recurrent: np.ndarray, like: PolicyValue | None = None) -> PolicyValue:
+    """Return the value of a chain with one recurrent class; `like` may be the value of one that is nearly the same.
 
     TooLarge is raised where the chain is too large for an elimination.
     """
-    reference = often if often in recurrent else int(recurrent[0])
+    reference, known = int(recurrent[0]), None if like is None else like.factors
+    if FEW < chain.n_states <= DENSE:  # where a second elimination would cost more than to look for a busy state
+        reference = _likely(chain, recurrent, SHORT)
+    elif like is not None and (often := int(np.argmax(like.law))) in recurrent:
+        reference = often
     with suppress(OutOfRange):
-        return _value(chain, *_busy(chain, reference, eliminated))
+        return _value(chain, *_busy(chain, reference, lambda matrix, state: eliminated(matrix, state, known)))
     if chain.n_states > MANY and not is_narrow(chain.matrix):  # from a rare reference the way may be too long for floats
         with suppress(OutOfRange):
-            return _value(chain, *_busy(chain, _likely(chain, recurrent), eliminated))
+            many = int(min(4 * len(recurrent), 200 + 2e9 / chain.matrix.nnz))
+            return _value(chain, *_busy(chain, _likely(chain, recurrent, many), eliminated))
     from sojourn.solving.wide import WideElimination
 
     return _value(chain, *_busy(chain, reference, WideElimination))
 
 
-def _likely(chain: Chain, recurrent: np.ndarray) -> int:
-    """Return a state where the chain, made lazy so that it does not alternate, is most likely after many jumps from anywhere."""
+def wide_bounds(chain: Chain, reference: int) -> tuple[float, float]:
+    """Return an interval of the gain from an elimination with 32 digits; without ends where that would take too long."""
+    from sojourn.solving.wide import WideElimination
+
+    with suppress(TooLarge):
+        return _value(chain, *_busy(chain, reference, WideElimination)).bounds
+    return -np.inf, np.inf
+
+
+def _likely(chain: Chain, recurrent: np.ndarray, jumps: int) -> int:
+    """Return a state where the chain, made lazy so that it does not alternate, is most likely after some jumps from anywhere."""
     law = np.zeros(chain.n_states)
     law[recurrent] = 1.0 / len(recurrent)
-    back = chain.matrix.T.tocsr()
-    for _ in range(int(min(4 * len(recurrent), 200 + 2e9 / chain.matrix.nnz))):
+    back = chain.matrix.T
+    for _ in range(jumps):
         law = (law + back @ law) / 2
     return int(np.argmax(law))
 

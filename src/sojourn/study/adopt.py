@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import StoreError
+from sojourn.model.numbers import shown
 from sojourn.study.code import fingerprint, versions
 from sojourn.study.compare import difference
 from sojourn.study.earlier import as_begun
@@ -89,8 +90,8 @@ def _same_horizon(store: Store, old: dict[str, Any], new: dict[str, Any]) -> Non
     for key in new:
         if old.get(key) != new[key]:
             raise StoreError(
-                f"the store {store.path} was made with {key} = {_short(old.get(key))}, and the study now says "
-                f"{key} = {_short(new[key])}; results under the two cannot be mixed. Run it into another --store, "
+                f"the store {store.path} was made with {key} = {shown(old.get(key))}, and the study now says "
+                f"{key} = {shown(new[key])}; results under the two cannot be mixed. Run it into another --store, "
                 f"or set {key} back."
             )
 
@@ -163,8 +164,3 @@ def _probe(store: Store, cells: list[Cell]) -> None:
                 f"{float(old[name][where])!r} "
                 "there. Old and new cannot be mixed: run into another --store, or go on with the program that wrote it."
             )
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

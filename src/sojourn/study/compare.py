@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-REGRETS = ("regret", "completed_regret", "adjusted_regret", "pseudo_regret")
+from sojourn.simulation.regret import REGRETS
+
 RELATIVE = 1e-9
 
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.errors import SojournError, unknown_name
-from sojourn.learn.catalogue import LEARNERS, Entry, entry_from, learner_class, learner_for
+from sojourn.learn.catalogue import LEARNERS, Entry, entry_from, learner_class, learner_for, needed_knowledge
 from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.events import EventTable
 from sojourn.model.names import Names, decoded, encoded
 from sojourn.model.pack import canonical, digest, pack, storable, unpack
 
@@ -32,12 +33,12 @@ class ModelEntry:
 
     @cached_property
     def packed(self) -> bytes:
-        """The model's content as bytes; the name is not part of it."""
+        """The model's content as bytes, its events included; the name is not part of it."""
         return packed_model(self.model)
 
     @cached_property
     def key(self) -> str:
-        """What decides its results: the numbers, and what its states and actions read as."""
+        """What decides its results: the numbers, and what states and actions read as; declaring events changes no key."""
         return digest(packed_model(self.model, labels_only=True), self.holding_times or "")
 
 
@@ -93,7 +94,7 @@ class LearnerEntry:
 
     def make(self, model: CTMDP, seed: Seed) -> Any:
         """Return a new learner for `model`, its randomness addressed by `seed`."""
-        knowledge = model.knowledge(supports=self.supports)
+        knowledge = needed_knowledge(model, self.kind, supports=self.supports)
         which = self.home or self.name
         return learner_for(model, which, knowledge=knowledge, seed=seed, parameters=self.parameters, folder=self.folder)
 
@@ -137,6 +138,8 @@ def packed_model(model: CTMDP, labels_only: bool = False) -> bytes:
     if not labels_only:
         tree |= {key: encoded(names) for key, names in (("state_names", model.states), ("action_names", model.actions))
                  if names.labelled is not None or not names.all_text}
+        if model.events is not None:
+            tree["events"] = model.events.as_tree()
     return pack(tree)
 
 
@@ -152,6 +155,8 @@ def unpacked_model(data: bytes, name: str = "") -> CTMDP:
     for kind in ("state", "action"):
         labels, names = tree.pop(f"{kind}s"), tree.pop(f"{kind}_names", None)
         tree[f"{kind}s"] = Names(kind, labels) if names is None else _named(kind, list(map(decoded, names)), labels)
+    if "events" in tree:
+        tree["events"] = EventTable.from_tree(tree["events"])
     tree["rate_bounds"] = None if tree["rate_bounds"] is None else tuple(tree["rate_bounds"])
     return CTMDP(name=name, **tree)
 

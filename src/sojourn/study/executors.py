@@ -17,6 +17,7 @@ from multiprocessing.connection import wait as wait_for
 from typing import Any
 
 from sojourn.errors import ParameterError, StoreError, require
+from sojourn.model.scalars import whole
 
 PATIENCE = 120.0  # seconds that a scheduler may take to come back
 TRANSIENT = (BrokenProcessPool, CancelledError, ConnectionError, EOFError)
@@ -113,8 +114,8 @@ class Workplace:
 
 def workplace(executor: Executor | Callable[[], Executor] | None, workers: int | None, with_main: bool = False) -> Workplace:
     """Return where to run: an executor handed over, a function that makes one, or a pool of `workers` (1: this process)."""
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= 1024):
-        raise ParameterError(f"workers is {workers!r}; it must be an integer from 1 to 1024.")
+    if workers is not None:
+        workers = whole("workers", workers, 1, 1024)
     if isinstance(executor, Executor):
         return Workplace(
             lambda: executor, None if hasattr(executor, "_client") else 2 * (workers or os.cpu_count() or 1), own=False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -11,18 +10,12 @@ from typing import IO, Any
 import numpy as np
 
 from sojourn.errors import FileError, ParameterError, require
+from sojourn.model.files import replacing
+from sojourn.simulation.regret import COLUMNS as ARRAYS
+from sojourn.simulation.regret import REGRETS
 from sojourn.study.store import Store
 
-# column of the export: the array of the result it comes from
-COLUMNS = {
-    "epoch": "epochs",
-    "time": "times",
-    "reward": "rewards",
-    "regret": "regret",
-    "completed_regret": "completed_regret",
-    "adjusted_regret": "adjusted_regret",
-    "pseudo_regret": "pseudo_regret",
-}
+COLUMNS = dict(zip(("epoch", "time", "reward", *REGRETS), ARRAYS, strict=True))  # column of the export: array of the result
 HEAD = ("model", "learner", "replication", "checkpoint")
 BLOCK = 256  # replications per row group
 
@@ -51,18 +44,12 @@ def export(store: Store, path: str | PathLike[str]) -> tuple[int, int]:
         raise ParameterError(f"{path.name!r} ends in {path.suffix!r}; an export ends in .csv or .parquet.")
     if not path.parent.is_dir():
         raise FileError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}. Make it first.")
-    partial = path.with_name(path.name + f".{os.getpid()}.partial")
     asked = store.replications * len(store.models()) * len(store.learners())
     try:
-        with open(partial, "wb") as file:
+        with replacing(path) as file:
             finished = writers[path.suffix](store, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
     except OSError as error:
         raise FileError(f"cannot write {str(path)!r}: {error.strerror or error}. Nothing was written there.") from error
-    finally:
-        partial.unlink(missing_ok=True)
     return finished, max(0, asked - finished)  # of what was written, even if a run goes on meanwhile
 
 

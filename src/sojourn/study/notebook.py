@@ -8,8 +8,9 @@ from html import escape
 from importlib import import_module
 from typing import Any
 
+from sojourn.simulation.progress import clock
 from sojourn.study.adopt import Cell
-from sojourn.study.progress import Gauge, clock
+from sojourn.study.progress import Gauge
 from sojourn.study.task import Outcome
 
 EVERY = 0.5  # seconds between two looks

@@ -6,6 +6,7 @@ import sys
 import time
 from typing import IO, TYPE_CHECKING, Any
 
+from sojourn.simulation.progress import clock
 from sojourn.study.adopt import Cell
 from sojourn.study.task import Outcome
 
@@ -193,17 +194,3 @@ def display(stream: IO[str] | None = None) -> PlainLines | LiveDisplay | Noteboo
     if stream is None and in_notebook():
         return NotebookDisplay()
     return LiveDisplay() if (stream or sys.stderr).isatty() else PlainLines(stream)
-
-
-def clock(seconds: float | None) -> str:
-    """Return a time to wait in words.
-
-    >>> clock(75), clock(3700), clock(None)
-    ('1 min 15 s', '1 h 1 min', '?')
-    """
-    if seconds is None:
-        return "?"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"

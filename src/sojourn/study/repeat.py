@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sojourn.errors import ParameterError, StoreError, unknown_name
+from sojourn.model.scalars import whole
 from sojourn.study.entries import LearnerEntry
 from sojourn.study.store import Store, StoredLearner
 from sojourn.study.task import Replication
@@ -19,8 +20,7 @@ def repeated(store: Store, model: str, learner: str, replication: int) -> Replic
     for kind, label, known in (("model", model, models), ("learner", learner, learners)):
         if label not in known:
             raise ParameterError(f"the store {store.path} has {unknown_name(kind, label, known)}")
-    if isinstance(replication, bool) or not isinstance(replication, int) or not 0 <= replication < store.replications:
-        raise ParameterError(f"replication is {replication!r}; it must be a number from 0 to {store.replications - 1}.")
+    replication = whole("replication", replication, 0, store.replications - 1)
     there = models[model]
     again = Replication(
         there.model,

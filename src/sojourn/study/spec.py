@@ -11,14 +11,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sojourn.errors import FileError, ParameterError, SojournError, unknown_name
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.files import file_path, load
 from sojourn.model.names import decoded
+from sojourn.model.numbers import shown
 from sojourn.model.pack import storable
+from sojourn.model.scalars import is_number, is_whole, positive, whole
 from sojourn.simulation.holding import holding_laws
 from sojourn.study.entries import LearnerEntry, ModelEntry
 from sojourn.study.said import as_table
@@ -163,32 +163,32 @@ def _whole(table: Mapping[str, Any], key: str, default: int | None, low: int, hi
     value = table.get(key, default)
     if value is None and key not in table:
         return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)  # 1e7 is how people write ten million
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
-        problems.append(f"[study] {key} is {value!r}; it must be an integer from {low} to {high:,}.")
+    try:
+        return whole(f"[study] {key}", value, low, high)
+    except ParameterError as error:
+        problems.append(str(error))
         return default
-    return int(value)
 
 
 def _positive(table: Mapping[str, Any], key: str, problems: list[str]) -> float | None:
     value = table.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-        problems.append(f"[study] {key} is {value!r}; it must be a positive number.")
+    try:
+        return positive(f"[study] {key}", value)
+    except ParameterError as error:
+        problems.append(str(error))
         return None
-    return float(value)
 
 
 def _checkpoints(value: Any, epochs: int | None, time: float | None, problems: list[str]) -> int | tuple[float, ...]:
     """Return a count of checkpoints, or the increasing list of them: whole epochs, or times."""
     if isinstance(value, (list, tuple)):
         end = epochs or time or float("inf")
-        good = value and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in value)
+        good = value and all(map(is_number, value))
         if not good or not all(a < b for a, b in pairwise(value)) or not value[0] > 0 or not value[-1] <= min(end, 1e300):
             problems.append(
-                f"[study] checkpoints is {_short(value)}; a list must hold increasing positive numbers up to the horizon."
+                f"[study] checkpoints is {shown(value)}; a list must hold increasing positive numbers up to the horizon."
             )
             return DEFAULT_CHECKPOINTS
         broken = [x for x in value if epochs and x != int(x)]
@@ -196,10 +196,10 @@ def _checkpoints(value: Any, epochs: int | None, time: float | None, problems: l
             problems.append(f"[study] checkpoints holds {broken[0]!r}; of a study in epochs they must be whole numbers.")
             return DEFAULT_CHECKPOINTS
         return tuple(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 2 <= value <= 100_000:
+    if not is_whole(value) or not 2 <= value <= 100_000:
         problems.append(f"[study] checkpoints is {value!r}; it must be a count from 2 to 100,000, or a list of epochs.")
         return DEFAULT_CHECKPOINTS
-    return value
+    return int(value)
 
 
 # ---- [[models]] and [[learners]] --------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ def _model(entry: Any, number: int, folder: Path | None, problems: list[str]) ->
     elif isinstance(entry, str):
         entry = {"zoo": entry}
     if not isinstance(entry, Mapping):
-        problems.append(f"{where} is {_short(entry)}; it must be a table with zoo or file, or a CTMDP.")
+        problems.append(f"{where} is {shown(entry)}; it must be a table with zoo or file, or a CTMDP.")
         return None
     ways = [key for key in ("zoo", "file", "model") if key in entry]
     if len(ways) != 1:
@@ -271,7 +271,7 @@ def _learner(entry: Any, number: int, folder: Path | None, problems: list[str]) 
         return None
     if not isinstance(entry, Mapping) or ("name" in entry) == ("class" in entry):
         problems.append(
-            f'{where} is {_short(entry)}; it must be a table with name (see `sojourn learners`) or class = "module:Class".'
+            f'{where} is {shown(entry)}; it must be a table with name (see `sojourn learners`) or class = "module:Class".'
         )
         return None
     name, home = entry.get("name", ""), entry.get("class", "")
@@ -288,7 +288,7 @@ def _learner(entry: Any, number: int, folder: Path | None, problems: list[str]) 
         return None
     found = LearnerEntry(label, name, home, parameters, supports, folder if home else None)
     wrong = [
-        f"{key} is {_short(value)}; a parameter must be a finite number, a text, true, false, or a list or table of these."
+        f"{key} is {shown(value)}; a parameter must be a finite number, a text, true, false, or a list or table of these."
         for key, value in parameters.items()
         if not storable(value)
     ] or found.problems()
@@ -348,8 +348,3 @@ def _with_text(spec: Spec) -> Spec:
 
 def _toml_name(start: Any) -> Any:
     return list(start) if isinstance(start, tuple) else start
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

@@ -15,14 +15,13 @@ from sojourn.model.ctmdp import CTMDP
 from sojourn.model.names import decoded
 from sojourn.model.pack import pack, unpack
 from sojourn.simulation.checkpoints import Checkpoints
-from sojourn.simulation.regret import Point
+from sojourn.simulation.regret import Point, columns_of
 from sojourn.simulation.walk import Walk
 from sojourn.solving.solution import Solution
 from sojourn.solving.solve import solve
 from sojourn.study.entries import LearnerEntry, unpacked_model
 from sojourn.study.failures import described
 
-COLUMNS = ("epochs", "times", "rewards", "regret", "completed_regret", "adjusted_regret", "pseudo_regret")
 KEPT_POLICIES = 20
 MAX_POLICY_STATES = 4096
 
@@ -141,8 +140,7 @@ class Replication:
 
     def columns(self) -> dict[str, np.ndarray]:
         """Return what was noted so far, one array per column."""
-        table = list(zip(*self.points)) or [()] * len(Point._fields)
-        return {name: np.array(values, dtype=np.int64 if name == "epochs" else np.float64) for name, values in zip(COLUMNS, table)}
+        return columns_of(self.points)
 
     def result(self) -> dict[str, Any]:
         """Return what the store keeps of a finished replication."""
@@ -173,8 +171,9 @@ class Replication:
 
 
 @lru_cache(maxsize=8)
-def _known(key: str, holder: _Bytes) -> tuple[CTMDP, Solution | None]:
-    model = unpacked_model(holder.data)
+def _known(data: bytes) -> tuple[CTMDP, Solution | None]:
+    """Return the model and its solution, found once for all batches of a process; hashing the bytes is cheaper."""
+    model = unpacked_model(data)
     try:
         return model, solve(model)
     except AssumptionError:
@@ -185,19 +184,6 @@ def _known(key: str, holder: _Bytes) -> tuple[CTMDP, Solution | None]:
         return model, error.best  # as `simulate` does
 
 
-class _Bytes:
-    """Bytes that the cache does not look at: the key beside them is their hash."""
-
-    def __init__(self, data: bytes):
-        self.data = data
-
-    def __hash__(self) -> int:
-        return 0
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Bytes)
-
-
 def work(batch: Batch) -> Outcome:
     """Walk the batch for about `batch.seconds`; replications not begun by then are simply not in the outcome.
 
@@ -206,7 +192,7 @@ def work(batch: Batch) -> Outcome:
     outcome = Outcome()
     cpu, end = time.process_time(), time.perf_counter() + batch.seconds
     try:
-        model, solution = _known(batch.model_key, _Bytes(batch.model))
+        model, solution = _known(batch.model)
     except Exception as error:  # no replication on this model can begin
         outcome.failed = [(number, _account(batch, number, error)) for number, _ in batch.items]
         outcome.share = float(len(batch.items))

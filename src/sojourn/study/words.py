@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sojourn.learn.saving import settings_in_words
+from sojourn.model.columns import columns
 from sojourn.model.words import html_card
 from sojourn.study.failures import failure_lines
 
@@ -132,7 +133,7 @@ def lacks(summary: Summary) -> list[str]:
 
 
 def settings_used(summary: Summary) -> list[str]:
-    """Return a line for each learner that chose settings of its own."""
+    """Return a line for each learner: the parameters that it used."""
     return [f"{label}: {settings_in_words(used)}" for label, used in summary.settings.items() if used]
 
 
@@ -142,9 +143,9 @@ def tests_made(summary: Summary) -> str:
 
 def summary_text(summary: Summary) -> str:
     """Return the summary for a terminal."""
-    parts = [headline(summary), *lacks(summary), "", columns(FINAL_HEAD, final_rows(summary)), *settings_used(summary)]
+    parts = [headline(summary), *lacks(summary), "", *columns(FINAL_HEAD, final_rows(summary)), *settings_used(summary)]
     if summary.comparisons:
-        parts += ["", tests_made(summary), columns(COMPARISON_HEAD, comparison_rows(summary))]
+        parts += ["", tests_made(summary), *columns(COMPARISON_HEAD, comparison_rows(summary))]
     for sentence in without_bound(summary):
         parts += ["", sentence]
     return "\n".join(parts)
@@ -164,22 +165,6 @@ def without_bound(summary: Summary) -> list[str]:
     why = {label: b.reason or ("no pair is critical (C(M) = 0), so a regret that stays bounded is not excluded." if b.constant == 0
                                else "") for label, b in summary.bounds.items()}
     return [f"{label}: no lower bound, because {reason}" for label, reason in why.items() if reason]
-
-
-def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in columns, figures to the right.
-
-    >>> print(columns(("learner", "mean"), [("a", "1.5"), ("bcd", "10")]))
-    learner  mean
-    a         1.5
-    bcd        10
-    """
-    table = [tuple(head), *rows]
-    widths = [max(len(row[i]) for row in table) for i in range(len(head))]
-    right = [all(row[i][:1] in "-0123456789<∞" for row in rows) for i in range(len(head))]
-    return "\n".join(
-        "  ".join(cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(row, widths, right)).rstrip() for row in table
-    )
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

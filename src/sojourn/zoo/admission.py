@@ -6,7 +6,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly
+from sojourn.zoo.assembly import Assembly, named
 from sojourn.zoo.family import Family, amount, choice, count, limit_states, rate
 
 
@@ -18,13 +18,15 @@ def build(servers: int, capacity: int, arrival_rate: float, urgent_rate: float, 
                              "(it counts the customers in service too).")
     limit_states(capacity + 1, capacity=capacity)
     model = Assembly(capacity + 1)
+    arrive, urgent, serve = named("arrive", arrival_rate), named("urgent", urgent_rate), named("serve", service_rate)
     n = np.arange(capacity)
-    leave = (np.maximum(n - 1, 0), np.minimum(n, servers) * service_rate)
-    model.add("admit", n, [leave, (n + 1, arrival_rate + urgent_rate, reward)], running=-waiting_cost * n)
+    leave = (np.maximum(n - 1, 0), np.minimum(n, servers) * serve)
+    model.add("admit", n, [leave, (n + 1, arrive + urgent, reward)], running=-waiting_cost * n)
     n = n if urgent_rate else n[1:]
-    leave = (np.maximum(n - 1, 0), np.minimum(n, servers) * service_rate)
-    model.add("reject", n, [leave, (n + 1, urgent_rate, reward)], running=-waiting_cost * n)
-    model.add("reject", [capacity], [(capacity - 1, servers * service_rate)], running=-waiting_cost * capacity)
+    leave = (np.maximum(n - 1, 0), np.minimum(n, servers) * serve)
+    model.add("reject", n, [leave, (n + 1, urgent, reward)], running=-waiting_cost * n, silent=[(arrive, 0.0)])
+    model.add("reject", [capacity], [(capacity - 1, servers * serve)], running=-waiting_cost * capacity,
+              silent=[(arrive + urgent, 0.0)])
     return model.build([str(i) for i in range(capacity + 1)], pay=pay)
 
 

@@ -9,8 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.declared import Declared
+from sojourn.model.rates import Form, Rate
 
-Jump = tuple[Any, ...]  # (next states, intensities) or (next states, intensities, rewards paid with the jump)
+# (next states, intensities), where intensities are numbers or a form of rates; with a third entry, what is paid with the jump;
+# with a fourth, [(form, paid with it), ...]: the events behind intensities and pay that are given as numbers
+Jump = tuple[Any, ...]
 
 
 class Assembly:
@@ -35,9 +39,16 @@ class Assembly:
         self._next: list[np.ndarray] = []
         self._intensity: list[np.ndarray] = []
         self._paid: list[np.ndarray] = []
+        self._apart: list[np.ndarray] = []
+        self._events = Declared()
 
-    def add(self, action: str, states: Any, jumps: Sequence[Jump], reward: Any = 0.0, running: Any = 0.0) -> None:
-        """Add `action` in every state of `states`; numbers broadcast over them, jumps of intensity 0 are left out."""
+    def add(self, action: str, states: Any, jumps: Sequence[Jump], reward: Any = 0.0, running: Any = 0.0,
+            silent: Sequence[tuple[Any, Any]] = (), apart: Any = None) -> None:
+        """Add `action` in every state of `states`; numbers broadcast over them, jumps of intensity 0 are left out.
+
+        `silent` lists (form, payment) of events that are seen, lead nowhere and pay; `running` contains what they pay on average,
+        and `apart` is the running reward without it.
+        """
         at = np.asarray(states, dtype=np.int64)
         if not at.size:
             return
@@ -47,11 +58,20 @@ class Assembly:
         self._action.append(np.full(at.size, self.actions.setdefault(action, len(self.actions))))
         self._reward.append(np.broadcast_to(np.asarray(reward, dtype=np.float64), at.shape))
         self._running.append(np.broadcast_to(np.asarray(running, dtype=np.float64), at.shape))
+        base = running if apart is None else apart
+        self._apart.append(np.broadcast_to(np.asarray(base, dtype=np.float64), at.shape))
+        for form, payment in silent:
+            if isinstance(form, Form):
+                self._events.add_silent(rows, form, payment)
         for jump in jumps:
-            intensity = np.broadcast_to(np.asarray(jump[1], dtype=np.float64), at.shape)
+            given = jump[1].value if isinstance(jump[1], Form) else jump[1]
+            intensity = np.broadcast_to(np.asarray(given, dtype=np.float64), at.shape)
             real = intensity != 0
             self._row.append(rows[real])
-            self._next.append(np.broadcast_to(np.asarray(jump[0], dtype=np.int64), at.shape)[real])
+            to = np.broadcast_to(np.asarray(jump[0], dtype=np.int64), at.shape)
+            for form, payment in jump[3] if len(jump) > 3 else [(jump[1], jump[2] if len(jump) > 2 else 0.0)]:
+                self._events.add(rows, to, form, payment)
+            self._next.append(to[real])
             self._intensity.append(intensity[real])
             paid = np.broadcast_to(np.asarray(jump[2] if len(jump) > 2 else 0.0, dtype=np.float64), at.shape)
             self._paid.append(paid[real])
@@ -65,6 +85,8 @@ class Assembly:
         jumps = sparse.csr_matrix((value, (row, column)), shape=shape)
         total = np.bincount(row, weights=value, minlength=self.pairs)
         reward, running = np.concatenate(self._reward), np.concatenate(self._running)
+        state, action = np.concatenate(self._state), np.concatenate(self._action)
+        more["events"] = self._events.table(np.lexsort((action, state)), reward, np.concatenate(self._apart))
         if paid.any() and pay == "transition":
             mean = sparse.csr_matrix((value * paid, (row, column)), shape=shape)
             mean.data = mean.data / jumps.data
@@ -74,7 +96,7 @@ class Assembly:
             reward, running = (reward + per_time / total, running) if pay == "lump" else (reward, running + per_time)
         jumps.data = jumps.data / np.repeat(total, np.diff(jumps.indptr))
         return CTMDP.from_pairs(
-            np.concatenate(self._state), np.concatenate(self._action), jumps, total, reward, running, states=states,
+            state, action, jumps, total, reward, running, states=states,
             actions=list(self.actions), normalize_rows=True, **more,
         )
 
@@ -88,3 +110,8 @@ def grid(*sizes: int) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
 def tuple_labels(*coordinates: np.ndarray) -> list[str]:
     """Return `(3, 5)`-like labels."""
     return ["(" + ", ".join(map(str, at)) + ")" for at in zip(*(c.tolist() for c in coordinates))]
+
+
+def named(name: str, value: float) -> Any:
+    """Return a rate with this name; a rate of 0 is the number 0, as it stands for what does not happen."""
+    return Rate(name, value) if value else 0.0

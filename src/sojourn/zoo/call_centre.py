@@ -6,7 +6,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly, grid
+from sojourn.zoo.assembly import Assembly, grid, named
 from sojourn.zoo.family import Family, amount, count, limit_states, rate, share
 
 
@@ -24,20 +24,25 @@ def build(agents: int, lines: int, callbacks: int, arrival_rate: float, service_
     waiting = np.maximum(calls - agents, 0)
     spent = waiting_cost * waiting + callback_cost * promised + abandon_cost * arrival_rate * (calls == lines)
 
+    arrive, serve, quit_, retry, redial = (named(name, value) for name, value in (
+        ("arrive", arrival_rate), ("serve", service_rate), ("hang up", patience_rate), ("retry", retry_rate), ("dial", dial_rate)))
+
     def add(action: str, here: np.ndarray, offer: bool = False, dial: bool = False) -> None:
         n, m, s = calls[here], promised[here], states[here]
         line, slot = n < lines, m < callbacks
         taken = accept if offer else 0.0
-        quits = patience_rate * waiting[here]
+        quits = quit_ * waiting[here]
         jumps = [
-            (s + width * line, arrival_rate * (1 - taken) * line),
-            (s + slot, arrival_rate * taken * slot),
-            (s - width * (n > 0), service_rate * np.minimum(n, agents)),
+            (s + width * line, arrive * (1 - taken) * line),
+            (s + slot, arrive * taken * slot),
+            (s - width * (n > 0), serve * np.minimum(n, agents)),
             (s - width * (n > 0), quits * np.where(slot, 1 - leave_number, 1.0), -abandon_cost),
             (np.where(slot & (n > 0), s - width + slot, s), quits * leave_number * slot),
-            (np.where(line & (m > 0), s + width - 1, s), (retry_rate * m + dial_rate * dial) * line * (m > 0)),
+            (np.where(line & (m > 0), s + width - 1, s), (retry * m + redial * dial) * line * (m > 0)),
         ]
-        model.add(action, s, jumps, running=-spent[here] + abandon_cost * arrival_rate * taken * (n == lines))
+        model.add(action, s, jumps, running=-spent[here] + abandon_cost * arrival_rate * taken * (n == lines),
+                  silent=[(arrive * (1 - taken) * (n == lines), -abandon_cost)],
+                  apart=-(waiting_cost * waiting + callback_cost * promised)[here])
 
     busy, free = (calls >= agents) & (promised < callbacks), (calls < agents) & (promised > 0)
     add("answer", ~busy & ~free)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly, grid, tuple_labels
+from sojourn.zoo.assembly import Assembly, grid, named, tuple_labels
 from sojourn.zoo.family import Family, Parameter, amount, count, limit_states, rate
 
 
@@ -19,21 +19,25 @@ def build(capacity: int, arrival_rates: tuple[float, ...], first_rates: tuple[fl
     steps = (size * size, size, 1)
     spent = sum(c * x for c, x in zip(costs, n)) + loss_cost * sum(a * (x == capacity) for a, x in zip(arrival_rates, n))
     model = Assembly(len(states))
+    arrive = [named(f"arrive {k + 1}", value) for k, value in enumerate(arrival_rates)]
+    serve = [named(f"serve {k + 1}", value) for k, value in enumerate((*first_rates, second_rate))]
+    held = np.sum([c * x for c, x in zip(costs, n)], axis=0)
 
-    def add(action: str, here: np.ndarray, jump: tuple[int, float] | None) -> None:
+    def add(action: str, here: np.ndarray, jump: tuple[int, int] | None) -> None:
         s = states[here]
         room = [n[k][here] < capacity for k in (0, 1)]
-        jumps = [(s + steps[k] * room[k], arrival_rates[k] * room[k]) for k in (0, 1)]
+        jumps = [(s + steps[k] * room[k], arrive[k] * room[k]) for k in (0, 1)]
         busy = n[2][here] > 0
-        jumps.append((s - busy, second_rate * busy))
+        jumps.append((s - busy, serve[2] * busy))
         if jump:
-            jumps.append((s + jump[0], np.full(s.size, jump[1])))
-        model.add(action, s, jumps, running=-spent[here])
+            jumps.append((s + jump[0], serve[jump[1]]))
+        lost = [(arrive[k] * ~room[k], -loss_cost) for k in (0, 1)]
+        model.add(action, s, jumps, running=-spent[here], silent=lost, apart=-held[here])
 
     one, two = n[0] > 0, (n[1] > 0) & (n[2] < capacity)
     add("idle", ~one & ~two, None)
-    add("serve 1", one, (-steps[0], first_rates[0]))
-    add("serve 2", two, (-steps[1] + steps[2], first_rates[1]))
+    add("serve 1", one, (-steps[0], 0))
+    add("serve 2", two, (-steps[1] + steps[2], 1))
     return model.build(tuple_labels(*n))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly
+from sojourn.zoo.assembly import Assembly, named
 from sojourn.zoo.family import Family, Parameter, choice, count, limit_states, rate
 
 MAX_CLASSES = 12
@@ -27,15 +27,19 @@ def build(servers: int, classes: int, arrival_rates: tuple[float, ...] | None, r
             raise ParameterError(f"{name} has {len(values)} entries and classes is {classes}; give one entry per class.")
     limit_states(servers + 1, (servers + 1) * 2.0**classes, servers=servers, classes=classes)
     model = Assembly(servers + 1)
-    model.add("admit none", [0], [(1, servers * service_rate)])
+    arrive = [named(f"class {k + 1}", value) for k, value in enumerate(arrivals.tolist())]
+    serve = named("serve", service_rate)
+    model.add("admit none", [0], [(1, servers * serve)], silent=[(form, 0.0) for form in arrive])
     free = np.arange(1, servers + 1)
-    leaving = (free + 1, (servers - free) * service_rate)
+    leaving = (free + 1, (servers - free) * serve)
     for mask in range(1, 2**classes):
         chosen = [k for k in range(classes) if mask >> k & 1]
         admitted = arrivals[chosen].sum()
         earned = (arrivals[chosen] * prices[chosen]).sum() / admitted
         label = "admit {" + ",".join(str(k + 1) for k in chosen) + "}"
-        model.add(label, free, [(free - 1, admitted, earned), (np.minimum(leaving[0], servers), leaving[1])])
+        parts = [(arrive[k], prices[k]) for k in chosen]
+        model.add(label, free, [(free - 1, admitted, earned, parts), (np.minimum(leaving[0], servers), leaving[1])],
+                  silent=[(arrive[k], 0.0) for k in range(classes) if k not in chosen])
     slowest = min(arrivals.min(), servers * service_rate)
     return model.build([f"{i} free" for i in range(servers + 1)], pay=pay,
                        rate_bounds=(slowest, servers * service_rate + arrivals.sum()))

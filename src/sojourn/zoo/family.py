@@ -11,6 +11,8 @@ import numpy as np
 
 from sojourn.errors import ParameterError, unknown_name
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.numbers import shown
+from sojourn.model.scalars import is_number, is_whole
 
 MAX_STATES = 2_000_000
 MAX_PAIRS = 10_000_000
@@ -64,20 +66,16 @@ class Parameter:
         return self._number(value, value, self.name)
 
     def _number(self, entry: Any, value: Any, where: str) -> float | int:
-        if isinstance(entry, (bool, np.bool_)) or not isinstance(entry, (int, float, np.integer, np.floating)):
-            self._refuse(entry, where)
-        whole = isinstance(entry, (int, np.integer))
-        if self.kind == "count" and not (whole or float(entry).is_integer()):
+        if not is_whole(entry) and (not is_number(entry) or (self.kind == "count" and not float(entry).is_integer())):
             self._refuse(entry, where)
         if not self.low <= entry <= self.high or (self.open_low and entry == self.low):  # NaN fails too
             self._refuse(entry, where)
         return int(entry) if self.kind == "count" else float(entry)
 
     def _refuse(self, value: Any, where: str = "") -> None:
-        shown = _shown(value)
         unit = f" ({self.unit})" if self.unit else ""
         kind = f" (a {type(value).__name__})" if not isinstance(value, (int, float)) or isinstance(value, bool) else ""
-        raise ParameterError(f"{where or self.name} is {shown}{kind}; it must be {self.allowed}{unit}: {self.meaning}.")
+        raise ParameterError(f"{where or self.name} is {shown(value)}{kind}; it must be {self.allowed}{unit}: {self.meaning}.")
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON and tables show."""
@@ -189,14 +187,6 @@ ASSUMPTION_WORDS = {
 def _short(value: Any) -> str:
     """Return a value as a model's name holds it: exact, so that two models of one name are one model."""
     return "[" + ",".join(repr(v).removesuffix(".0") for v in value) + "]" if isinstance(value, tuple) else str(value)
-
-
-def _shown(value: Any) -> str:
-    """Return the value for an error, cut where it is long."""
-    if isinstance(value, int) and abs(value) >= 10**60:
-        return f"an integer of {value.bit_length()} bits"
-    shown = repr(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
 def _paragraphs(family: Family) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly
+from sojourn.zoo.assembly import Assembly, named
 from sojourn.zoo.family import Family, amount, count, limit_states, rate, share
 
 
@@ -20,19 +20,23 @@ def build(beds: int, emergency_rate: float, planned_rate: float, emergency_stay:
     emergency = total - planned
     model = Assembly(n_states)
 
-    def add(action: str, here: np.ndarray, admitted: float) -> None:
+    urgent, book = named("emergency", emergency_rate), named("planned", planned_rate)
+    heal, leave = named("emergency leaves", 1 / emergency_stay), named("planned leaves", 1 / planned_stay)
+
+    def add(action: str, here: np.ndarray, share: float) -> None:
         t, e, p, s = total[here], emergency[here], planned[here], states[here]
         room = t < beds
         jumps = [
-            (s + (t + 1) * room, emergency_rate * room),
-            (s + (t + 2) * room, admitted * room, planned_reward),
-            (np.where(e > 0, s - t, s), e / emergency_stay),
-            (np.where(p > 0, s - t - 1, s), p / planned_stay),
+            (s + (t + 1) * room, urgent * room),
+            (s + (t + 2) * room, book * share * room, planned_reward),
+            (np.where(e > 0, s - t, s), e / emergency_stay, 0.0, [(heal * e, 0.0)]),
+            (np.where(p > 0, s - t - 1, s), p / planned_stay, 0.0, [(leave * p, 0.0)]),
         ]
-        model.add(action, s, jumps, running=-diversion_cost * emergency_rate * ~room)
+        model.add(action, s, jumps, running=-diversion_cost * emergency_rate * ~room,
+                  silent=[(urgent * ~room, -diversion_cost)], apart=0.0)
 
-    add("admit planned", total < beds, planned_rate)
-    add("postpone planned", total < beds, planned_rate * pressing)
+    add("admit planned", total < beds, 1.0)
+    add("postpone planned", total < beds, pressing)
     add("full", total == beds, 0.0)
     return model.build([f"({e}, {p})" for e, p in zip(emergency.tolist(), planned.tolist())])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly
+from sojourn.zoo.assembly import Assembly, named
 from sojourn.zoo.family import Family, amount, count, limit_states, rate
 
 
@@ -14,11 +14,12 @@ def build(machines: int, crews: int, failure_rate: float, repair_rate: float, do
     limit_states(machines + 1, (machines + 1) * crews, machines=machines, crews=crews)
     model = Assembly(machines + 1)
     down = np.arange(machines + 1)
+    fail, repair = named("fail", failure_rate), named("repair", repair_rate)
     for on_duty in range(1, crews + 1):
         f = down[np.maximum(down, 1) >= on_duty]
         jumps = [
-            (np.minimum(f + 1, machines), failure_rate * (machines - f)),
-            (np.maximum(f - 1, 0), repair_rate * np.minimum(f, on_duty)),
+            (np.minimum(f + 1, machines), fail * (machines - f)),
+            (np.maximum(f - 1, 0), repair * np.minimum(f, on_duty)),
         ]
         label = "1 crew" if on_duty == 1 else f"{on_duty} crews"
         model.add(label, f, jumps, running=-downtime_cost * f - crew_cost * on_duty)

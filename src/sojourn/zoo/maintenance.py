@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly
+from sojourn.zoo.assembly import Assembly, named
 from sojourn.zoo.family import Family, amount, count, limit_states, rate, share
 
 
@@ -15,12 +15,15 @@ def build(levels: int, wear_rate: float, failure_rate: float, maintenance_rate: 
     limit_states(levels + 1, levels=levels)
     model = Assembly(levels + 1)
     worn = np.arange(levels)
-    shock = failure_rate * worn / max(1, levels - 1)
-    model.add("run", worn, [(worn + 1, wear_rate), (levels, shock)], running=revenue - revenue_drop * worn)
-    worn, shock = worn[1:], shock[1:]
-    jumps = [(0, maintenance_rate, -maintenance_cost), (worn + 1, wear_in_service * wear_rate), (levels, wear_in_service * shock)]
+    wear, fail = named("wear", wear_rate), named("fail", failure_rate)
+    maintain, repair = named("maintain", maintenance_rate), named("repair", repair_rate)
+    shock = fail * worn / max(1, levels - 1)
+    model.add("run", worn, [(worn + 1, wear), (levels, shock)], running=revenue - revenue_drop * worn)
+    worn = worn[1:]
+    shock = fail * worn / max(1, levels - 1)
+    jumps = [(0, maintain, -maintenance_cost), (worn + 1, wear_in_service * wear), (levels, wear_in_service * shock)]
     model.add("maintain", worn, jumps)
-    model.add("repair", [levels], [(0, repair_rate, -repair_cost)])
+    model.add("repair", [levels], [(0, repair, -repair_cost)])
     return model.build(["new", *(f"worn {i}" for i in range(1, levels)), "failed"])
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly
+from sojourn.zoo.assembly import Assembly, named
 from sojourn.zoo.family import Family, Parameter, all_different, amount, count, limit_states, rate
 
 MAX_EXPONENT = 200
@@ -37,16 +37,16 @@ def build(max_inventory: int, order_rate: float, decay: float, offsets: tuple[fl
     q = np.arange(size)
     held = q - max_inventory
     risk = -risk_cost * held.astype(float) ** 2
-    fill = [order_rate * math.exp(-decay * d) for d in offsets]
+    sells, buys = ([named(name, order_rate) * math.exp(-decay * d) for d in offsets] for name in ("sell order", "buy order"))
     inner = q[1:-1]
     for a, bid in enumerate(offsets):
-        model.add(f"bid {bid:g} only", q[:1], [(q[:1] + 1, fill[a], bid)], running=risk[:1])
+        model.add(f"bid {bid:g} only", q[:1], [(q[:1] + 1, sells[a], bid)], running=risk[:1])
     for a, bid in enumerate(offsets):
         for b, ask in enumerate(offsets):
-            jumps = [(inner + 1, fill[a], bid), (inner - 1, fill[b], ask)]
+            jumps = [(inner + 1, sells[a], bid), (inner - 1, buys[b], ask)]
             model.add(f"bid {bid:g} / ask {ask:g}", inner, jumps, running=risk[1:-1])
     for b, ask in enumerate(offsets):
-        model.add(f"ask {ask:g} only", q[-1:], [(q[-1:] - 1, fill[b], ask)], running=risk[-1:])
+        model.add(f"ask {ask:g} only", q[-1:], [(q[-1:] - 1, buys[b], ask)], running=risk[-1:])
     return model.build([f"inventory {h}" for h in held.tolist()])
 
 

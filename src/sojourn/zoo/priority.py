@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly, grid, tuple_labels
+from sojourn.zoo.assembly import Assembly, grid, named, tuple_labels
 from sojourn.zoo.family import Family, Parameter, amount, count, entries, limit_states, same_length
 
 MAX_CLASSES = 20
@@ -21,13 +21,17 @@ def build(capacity: int, arrival_rates: tuple[float, ...], service_rates: tuple[
     states, n = grid(*[capacity + 1] * classes)
     step = (capacity + 1) ** np.arange(classes - 1, -1, -1)
     spent = sum(c * x + loss_cost * a * (x == capacity) for c, a, x in zip(costs, arrival_rates, n))
-    arrivals = [(np.where(x < capacity, states + d, states), a * (x < capacity)) for x, d, a in zip(n, step, arrival_rates)]
+    arrive = [named(f"arrive {k + 1}", value) for k, value in enumerate(arrival_rates)]
+    arrivals = [(np.where(x < capacity, states + d, states), a, x) for x, d, a in zip(n, step, arrive)]
+    held = np.sum([c * x for c, x in zip(costs, n)], axis=0)
     model = Assembly(len(states))
-    model.add("idle", [0], [(to[:1], intensity[:1]) for to, intensity in arrivals])
+    model.add("idle", [0], [(to[:1], a * (x[:1] < capacity)) for to, a, x in arrivals])
     for k in range(classes):
         here = n[k] > 0
-        done = (states[here] - step[k], service_rates[k])
-        model.add(f"serve {k + 1}", states[here], [(to[here], a[here]) for to, a in arrivals] + [done], running=-spent[here])
+        done = (states[here] - step[k], named(f"serve {k + 1}", service_rates[k]))
+        jumps = [(to[here], a * (x[here] < capacity)) for to, a, x in arrivals]
+        model.add(f"serve {k + 1}", states[here], [*jumps, done], running=-spent[here], apart=-held[here],
+                  silent=[(a * (x[here] == capacity), -loss_cost) for _, a, x in arrivals])
     return model.build(tuple_labels(*n))
 
 

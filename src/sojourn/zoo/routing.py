@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly, grid, tuple_labels
+from sojourn.zoo.assembly import Assembly, grid, named, tuple_labels
 from sojourn.zoo.family import Family, Parameter, amount, count, entries, limit_states, rate, same_length
 
 
@@ -21,16 +21,20 @@ def build(capacity: int, arrival_rate: float, dedicated_rate: float, service_rat
     waiting = np.sum([c * x for c, x in zip(costs, n)], axis=0)
     lost = dedicated_rate * np.sum([x == capacity for x in n], axis=0)
     model = Assembly(len(states))
+    arrive, own = named("arrive", arrival_rate), [named(f"dedicated {q + 1}", dedicated_rate) for q in range(queues)]
+    serve = [named(f"serve {q + 1}", value) for q, value in enumerate(service_rates)]
 
     def add(action: str, where: np.ndarray, to: int | None) -> None:
         at = states[where]
         jumps = []
         for q in range(queues):
-            inflow = (dedicated_rate + (arrival_rate if q == to else 0.0)) * (n[q][where] < capacity)
+            inflow = (own[q] + (arrive if q == to else 0.0)) * (n[q][where] < capacity)
             jumps.append((np.where(n[q][where] < capacity, at + step[q], at), inflow))
-            jumps.append((np.where(n[q][where] > 0, at - step[q], at), service_rates[q] * (n[q][where] > 0)))
+            jumps.append((np.where(n[q][where] > 0, at - step[q], at), serve[q] * (n[q][where] > 0)))
         turned = (lost[where] + (arrival_rate if to is None else 0.0)) * loss_cost
-        model.add(action, at, jumps, running=-waiting[where] - turned)
+        silent = [(own[q] * (n[q][where] == capacity), -loss_cost) for q in range(queues)]
+        silent += [(arrive, -loss_cost)] if to is None else []
+        model.add(action, at, jumps, running=-waiting[where] - turned, silent=silent, apart=-waiting[where])
 
     for q in range(queues):
         add(f"to queue {q + 1}", n[q] < capacity, q)

@@ -6,7 +6,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly, grid
+from sojourn.zoo.assembly import Assembly, grid, named
 from sojourn.zoo.family import Family, Parameter, amount, count, limit_states, rate, share
 
 
@@ -21,15 +21,22 @@ def build(capacity: int, arrival_rates: tuple[float, ...], service_rates: tuple[
     states, (x, y, place) = grid(size, size, 2)
     steps = (2 * size, 2)
     room = [x < capacity, y < capacity]
-    jumps = [(states + steps[k] * room[k], arrival_rates[k] * room[k]) for k in (0, 1)]
+    arrive = [named(f"arrive {k + 1}", value) for k, value in enumerate(arrival_rates)]
+    serve = [named(f"serve {k + 1}", value) for k, value in enumerate(service_rates)]
+    change = named("change over", setup_rate)
+    jumps = [(states + steps[k] * room[k], arrive[k] * room[k]) for k in (0, 1)]
     present = np.where(place == 0, x, y) > 0
     done = states - np.where(place == 0, steps[0], steps[1]) * present
-    speed = np.where(place == 0, service_rates[0], service_rates[1]) * present
+    speed = serve[0] * ((place == 0) & present) + serve[1] * ((place == 1) & present)
     other = states + 1 - 2 * place
+    held = costs[0] * x + costs[1] * y
+    lost = [(a * ~r, -loss_cost) for a, r in zip(arrive, room)]
     spent = costs[0] * x + costs[1] * y + loss_cost * sum(a * ~r for a, r in zip(arrival_rates, room))
     model = Assembly(len(states))
-    model.add("stay", states, [*jumps, (done, speed), (other, leak * setup_rate, -setup_cost)], running=-spent)
-    model.add("change over", states, [*jumps, (done, leak * speed), (other, setup_rate, -setup_cost)], running=-spent)
+    model.add("stay", states, [*jumps, (done, speed), (other, leak * change, -setup_cost)], running=-spent, silent=lost,
+              apart=-held)
+    model.add("change over", states, [*jumps, (done, leak * speed), (other, change, -setup_cost)], running=-spent, silent=lost,
+              apart=-held)
     return model.build([f"({a}, {b}) at {c + 1}" for a, b, c in zip(x.tolist(), y.tolist(), place.tolist())])
 
 

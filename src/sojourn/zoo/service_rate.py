@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly
+from sojourn.zoo.assembly import Assembly, named
 from sojourn.zoo.family import Family, Parameter, all_different, amount, count, limit_states, rate, same_length
 
 
@@ -16,12 +16,15 @@ def build(capacity: int, arrival_rate: float, speeds: tuple[float, ...], speed_c
     limit_states(capacity + 1, (capacity + 1) * len(speeds), capacity=capacity, speeds=len(speeds))
     all_different("speeds", speeds)
     model = Assembly(capacity + 1)
-    model.add("idle", [0], [(1, arrival_rate)])
+    arrive = named("arrive", arrival_rate)
+    model.add("idle", [0], [(1, arrive)])
     n = np.arange(1, capacity + 1)
     full = n == capacity
     for speed, cost in zip(speeds, speed_costs):
         spent = waiting_cost * n + cost + loss_cost * arrival_rate * full
-        model.add(f"speed {speed:g}", n, [(n - 1, speed), (np.minimum(n + 1, capacity), arrival_rate * ~full)], running=-spent)
+        serve = named(f"serve at speed {speed:g}", speed)
+        model.add(f"speed {speed:g}", n, [(n - 1, serve), (np.minimum(n + 1, capacity), arrive * ~full)], running=-spent,
+                  silent=[(arrive * full, -loss_cost)], apart=-(waiting_cost * n + cost))
     return model.build([str(i) for i in range(capacity + 1)])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly
+from sojourn.zoo.assembly import Assembly, named
 from sojourn.zoo.family import Family, amount, count, limit_states, rate, share
 
 
@@ -23,15 +23,17 @@ def build(population: int, infection_rate: float, import_rate: float, recovery_r
         return np.where((s >= 0) & (i >= 0) & (s + i <= population), left * (left + 1) // 2 + i, 0)
 
     model = Assembly(n_states)
+    infect, arrive, recover = named("infect", infection_rate), named("import", import_rate), named("recover", recovery_rate)
+    wane, vaccine = named("wane", waning_rate), named("vaccinate", vaccination_rate)
     for action, vaccinate, isolate in (("nothing", 0, 0), ("vaccinate", 1, 0), ("isolate", 0, 1)):
         here = np.ones(n_states, bool) if action == "nothing" else (susceptible if vaccinate else infected) > 0
         s, i = susceptible[here], infected[here]
-        contact = infection_rate * (1 - isolation * isolate) * i / population
+        contact = infect * (1 - isolation * isolate) * i / population
         jumps = [
-            (number(s - 1, i + 1), (contact + import_rate) * s),
-            (number(s, i - 1), recovery_rate * i),
-            (number(s + 1, i), waning_rate * (population - s - i)),
-            (number(s - 1, i), vaccination_rate * vaccinate * s, -vaccination_cost),
+            (number(s - 1, i + 1), (contact + arrive) * s),
+            (number(s, i - 1), recover * i),
+            (number(s + 1, i), wane * (population - s - i)),
+            (number(s - 1, i), vaccine * vaccinate * s, -vaccination_cost),
         ]
         model.add(action, states[here], jumps, running=-(illness_cost + isolation_cost * isolate) * i)
     return model.build([f"({s}, {i})" for s, i in zip(susceptible.tolist(), infected.tolist())])

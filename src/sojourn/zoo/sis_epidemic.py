@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly
+from sojourn.zoo.assembly import Assembly, named
 from sojourn.zoo.family import Family, amount, count, limit_states, rate, share
 
 
@@ -15,12 +15,14 @@ def build(population: int, infection_rate: float, import_rate: float, recovery_r
     limit_states(population + 1, population=population)
     model = Assembly(population + 1)
     infected = np.arange(population + 1)
+    infect, arrive = named("infect", infection_rate), named("import", import_rate)
+    recover, cure = named("recover", recovery_rate), named("treat", treatment_rate)
     for action, treat, apart in (("nothing", 0, 0), ("treat", 1, 0), ("distance", 0, 1), ("treat and distance", 1, 1)):
         i = infected if action == "nothing" else infected[1:]
-        contact = infection_rate * (1 - distancing * apart) * i / population
+        contact = infect * (1 - distancing * apart) * i / population
         jumps = [
-            (np.minimum(i + 1, population), (contact + import_rate) * (population - i)),
-            (np.maximum(i - 1, 0), (recovery_rate + treatment_rate * treat) * i),
+            (np.minimum(i + 1, population), (contact + arrive) * (population - i)),
+            (np.maximum(i - 1, 0), (recover + cure * treat) * i),
         ]
         model.add(action, i, jumps, running=-(illness_cost + treatment_cost * treat) * i - distancing_cost * population * apart)
     return model.build([f"{i} infected" for i in range(population + 1)])

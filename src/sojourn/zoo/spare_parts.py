@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly
+from sojourn.zoo.assembly import Assembly, named
 from sojourn.zoo.family import Family, amount, count, limit_states, rate
 
 
@@ -15,15 +15,19 @@ def build(max_stock: int, critical_rate: float, ordinary_rate: float, supply_rat
     limit_states(max_stock + 1, max_stock=max_stock)
     model = Assembly(max_stock + 1)
     stock = np.arange(max_stock + 1)
-    for supply, inflow in (("order", supply_rate + return_rate), ("wait", return_rate)):
-        for service, served in (("serve all", critical_rate + ordinary_rate), ("keep for critical", critical_rate)):
-            here = stock if inflow else stock[1:]
+    critical, ordinary = named("critical", critical_rate), named("ordinary", ordinary_rate)
+    back, deliver = named("return", return_rate), named("supply", supply_rate)
+    for supply, inflow in (("order", deliver + back), ("wait", back)):
+        for service, served in (("serve all", critical + ordinary), ("keep for critical", critical)):
+            here = stock if supply == "order" or return_rate else stock[1:]
             here = here if supply == "wait" else here[here < max_stock]
             here = here if service == "keep for critical" else here[here > 0]
             lost = critical_loss * critical_rate * (here == 0)
             lost = lost + ordinary_loss * ordinary_rate * ((here == 0) | (service == "keep for critical"))
             jumps = [(np.minimum(here + 1, max_stock), inflow * (here < max_stock)), (np.maximum(here - 1, 0), served * (here > 0))]
-            model.add(f"{supply}, {service}", here, jumps, running=-holding_cost * here - lost)
+            kept = (here == 0) | (service == "keep for critical")
+            model.add(f"{supply}, {service}", here, jumps, running=-holding_cost * here - lost, apart=-holding_cost * here,
+                      silent=[(critical * (here == 0), -critical_loss), (ordinary * kept, -ordinary_loss)])
     return model.build([f"{i} in stock" for i in range(max_stock + 1)])
 
 

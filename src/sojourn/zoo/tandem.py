@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sojourn.errors import ParameterError
 from sojourn.model.ctmdp import CTMDP
-from sojourn.zoo.assembly import Assembly, grid, tuple_labels
+from sojourn.zoo.assembly import Assembly, grid, named, tuple_labels
 from sojourn.zoo.family import Family, amount, count, limit_states, rate
 
 
@@ -17,17 +17,20 @@ def build(capacity: int, arrival_rate: float, slow_rate: float, fast_rate: float
     limit_states(size**2, capacity=capacity)
     states, (first, second) = grid(size, size)
     model = Assembly(len(states))
+    arrive, slow, fast = named("arrive", arrival_rate), named("serve 1 slow", slow_rate), named("serve 1 fast", fast_rate)
+    second_serve = named("serve 2", second_rate)
     able = (first > 0) & (second < capacity)
     moving = (first < capacity) | (second > 0)  # something happens even while station 1 stands still
-    for action, speed in (("hold back", slow_rate), ("push", fast_rate)):
-        at = able if action == "push" else moving | (speed > 0)
+    for action, speed in (("hold back", slow), ("push", fast)):
+        at = able if action == "push" else moving | (slow_rate > 0)
         x, y, s = first[at], second[at], states[at]
         jumps = [
-            ((x + (x < capacity)) * size + y, arrival_rate * (x < capacity)),
+            ((x + (x < capacity)) * size + y, arrive * (x < capacity)),
             ((x - able[at]) * size + y + able[at], speed * able[at]),
-            (s - (y > 0), second_rate * (y > 0)),
+            (s - (y > 0), second_serve * (y > 0)),
         ]
-        model.add(action, s, jumps, running=-first_cost * x - second_cost * y - loss_cost * arrival_rate * (x == capacity))
+        model.add(action, s, jumps, running=-first_cost * x - second_cost * y - loss_cost * arrival_rate * (x == capacity),
+                  silent=[(arrive * (x == capacity), -loss_cost)], apart=-first_cost * x - second_cost * y)
     return model.build(tuple_labels(first, second))
 
 

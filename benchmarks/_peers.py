@@ -1,0 +1,112 @@
+"""Other programs on the same models: run with the Python of an environment that holds them, never imported by anything here.
+
+    PYTHON benchmarks/_peers.py PEER FILE TOLERANCE
+
+`FILE` is a `.drn` file for Storm, and an `.npz` file with the uniformized model for the others.  Prints one JSON object: gain (a
+cost, to be made small), seconds and CPU seconds of building and of solving, peak memory in MB.
+"""
+
+import json
+import resource
+import sys
+import time
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+
+
+class Watch:
+    """Wall and CPU seconds since it was made."""
+
+    def __init__(self):
+        self.wall, self.cpu = time.perf_counter(), time.process_time()
+
+    def read(self):
+        return time.perf_counter() - self.wall, time.process_time() - self.cpu
+
+
+def storm(path, tolerance):
+    """Storm's default method for long-run averages; its default precision is 1e-6, relative, and the binding offers no other."""
+    import stormpy
+
+    if tolerance != 1e-6:
+        raise SystemExit("Storm is asked through its Python binding, which offers the precision 1e-6 only")
+    watch = Watch()
+    model = stormpy.build_model_from_drn(path)
+    built = watch.read()
+    formula = stormpy.parse_properties('R{"cost"}min=? [ LRA ]')[0]
+    watch = Watch()
+    result = stormpy.model_checking(model, formula, only_initial_states=True)
+    gain = result.get_value(model.initial_states[0])
+    return float(gain), built, watch.read()
+
+
+def arrays(path):
+    with np.load(path) as file:
+        return SimpleNamespace(**{name: file[name] for name in file.files})
+
+
+def mdpsolver(path, tolerance):
+    """mdpsolver, criterion average, its modified policy iteration, one thread."""
+    import mdpsolver as package
+
+    m = arrays(path)
+    watch = Watch()
+    bounds = m.row_start.tolist()
+    probability, column, cost = m.probability.tolist(), m.next_state.tolist(), m.cost.tolist()
+    pairs = m.pair_start.tolist()
+    chosen = [range(a, b) for a, b in pairwise(pairs)]
+    model = package.model()
+    model.mdp(rewards=[[-cost[k] for k in ks] for ks in chosen],
+              tranMatProbs=[[probability[bounds[k]:bounds[k + 1]] for k in ks] for ks in chosen],
+              tranMatColumns=[[column[bounds[k]:bounds[k + 1]] for k in ks] for ks in chosen])
+    built = watch.read()
+    scale = float(m.scale)  # its tolerance is absolute, in gain per step
+    watch = Watch()
+    model.solve(algorithm="mpi", criterion="average", tolerance=tolerance * scale, parallel=False, postProcessing=False,
+                makeFinalCheck=False)
+    solved = watch.read()
+    return float(m.uniform) * gain_of(m, model.getPolicy(), tolerance * scale), built, solved
+
+
+def gain_of(m, policy, width):
+    """The gain per step of a policy, as it gives no gain of its own: by sweeps, outside the time that is measured."""
+    from scipy.sparse import csr_matrix
+
+    pairs = m.pair_start[:-1] + np.asarray(policy)
+    matrix = csr_matrix((m.probability, m.next_state, m.row_start), shape=(len(m.cost), len(m.pair_start) - 1))[pairs]
+    u = np.zeros(matrix.shape[0])
+    for _ in range(200_000):
+        new = m.cost[pairs] + matrix @ u
+        low, high = (new - u).min(), (new - u).max()
+        u = new - new[0]
+        if high - low < width:
+            break
+    return (low + high) / 2
+
+
+def pymdptoolbox(path, tolerance):
+    """pymdptoolbox, relative value iteration on one sparse matrix an action."""
+    import scipy.sparse as sparse
+    from mdptoolbox.mdp import RelativeValueIteration
+
+    m = arrays(path)
+    watch = Watch()
+    n, count = len(m.pair_start) - 1, int(np.diff(m.pair_start).max())
+    matrix = sparse.csr_matrix((m.probability, m.next_state, m.row_start), shape=(len(m.cost), n))
+    rows = [np.minimum(m.pair_start[:-1] + a, m.pair_start[1:] - 1) for a in range(count)]  # a missing action repeats the last
+    transition = [matrix[r] for r in rows]
+    reward = -np.column_stack([m.cost[r] for r in rows])
+    problem = RelativeValueIteration(transition, reward, epsilon=tolerance * float(m.scale), max_iter=10**9)
+    built = watch.read()
+    watch = Watch()
+    problem.run()
+    return -float(m.uniform) * float(problem.average_reward), built, watch.read()
+
+
+if __name__ == "__main__":
+    peer, path, tolerance = sys.argv[1], sys.argv[2], float(sys.argv[3])
+    gain, built, solved = {"storm": storm, "mdpsolver": mdpsolver, "pymdptoolbox": pymdptoolbox}[peer](path, tolerance)
+    print(json.dumps({"gain": gain, "build": built, "solve": solved,
+                      "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))

@@ -1,0 +1,146 @@
+"""Sweeps at the jumps of a model (its embedded chain), and one Bellman step with what it proves.
+
+A visit to a pair k earns r_k = reward + running/λ and lasts τ_k = 1/λ.  Sweeps of one policy run in place (Gauss-Seidel), for
+reward and time together: x <- r + P x and y <- τ + P y.  Both drift upwards; the ratio of the drifts is the gain,
+x - gain y the bias.
+"""
+
+import numpy as np
+
+from sojourn.kernels.jit import kernel
+
+EPSILON = float(np.finfo(np.float64).eps)
+TINY = 5e-324  # what one product may lose to underflow
+
+
+def chosen_rows_reference(row_start, next_state, probability, rate, visit, pairs):
+    """Return (start, next, probability, reward, time) of the chain that chooses `pairs[s]` in state s; indices in 32 bits."""
+    lengths = np.array([row_start[k + 1] - row_start[k] for k in pairs])
+    jumps = np.concatenate([np.arange(row_start[k], row_start[k + 1]) for k in pairs])
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    return start, next_state[jumps].astype(np.int32), probability[jumps], visit[pairs], 1.0 / rate[pairs]
+
+
+@kernel
+def chosen_rows(row_start, next_state, probability, rate, visit, pairs):
+    """See `chosen_rows_reference`."""
+    n = pairs.size
+    start = np.empty(n + 1, dtype=np.int64)
+    start[0] = 0
+    for s in range(n):
+        start[s + 1] = start[s] + row_start[pairs[s] + 1] - row_start[pairs[s]]
+    to, p = np.empty(start[n], dtype=np.int32), np.empty(start[n])
+    reward, time = np.empty(n), np.empty(n)
+    at = 0
+    for s in range(n):
+        k = pairs[s]
+        reward[s], time[s] = visit[k], 1.0 / rate[k]
+        for i in range(row_start[k], row_start[k + 1]):
+            to[at], p[at] = next_state[i], probability[i]
+            at += 1
+    return start, to, p, reward, time
+
+
+def sweep_pair_reference(start, to, p, reward, time, xy, backward):
+    """Sweep (x, y) = `xy` once in place, in ascending or descending order; return (gain, width).
+
+    gain is the mean growth of x over that of y, width the largest less the least growth of x - gain y.
+    """
+    before = xy.copy()
+    for s in range(len(reward))[:: -1 if backward else 1]:
+        row = slice(start[s], start[s + 1])
+        mean = p[row] @ xy[to[row]]
+        xy[s] = mean[0] + reward[s], mean[1] + time[s]
+    grown = xy - before
+    gain = grown[:, 0].mean() / grown[:, 1].mean()
+    off = grown @ np.array([1.0, -gain])
+    return gain, off.max() - off.min()
+
+
+@kernel
+def sweep_pair(start, to, p, reward, time, xy, grown, backward):
+    """See `sweep_pair_reference`; `grown` (as large as `xy`) is scratch."""
+    n = reward.size
+    total_x, total_y = 0.0, 0.0
+    for step in range(n):
+        s = n - 1 - step if backward else step
+        x, y = reward[s], time[s]
+        for i in range(start[s], start[s + 1]):
+            j, q = to[i], p[i]
+            x += q * xy[j, 0]
+            y += q * xy[j, 1]
+        dx, dy = x - xy[s, 0], y - xy[s, 1]
+        grown[s, 0], grown[s, 1] = dx, dy
+        xy[s, 0], xy[s, 1] = x, y
+        total_x += dx
+        total_y += dy
+    gain = total_x / total_y
+    least, most = np.inf, -np.inf
+    for s in range(n):
+        off = grown[s, 0] - gain * grown[s, 1]
+        least, most = min(least, off), max(most, off)
+    return gain, most - least
+
+
+def best_step_reference(pair_start, row_start, next_state, probability, rate, income, gain, u, slack, first, last, choice):
+    """Write the best pair of the states `first` to `last` at (gain, u) into `choice`; return (min, max, changes).
+
+    The best is the first that maximizes (income - gain)/λ + Σ_j p(j) (u(j) - u(s)); a pair chosen before is kept unless another one
+    is better by more than rounding and more than `slack` times its own distance from 0.  min and max are over states of
+    max_a income + λ Σ_j p(j) (u(j) - u(s)): up to rounding, the optimal gain lies between them.
+    """
+    least, most, changes = np.inf, -np.inf, 0
+    for s in range(first, last):
+        top, value, size = -np.inf, {}, {}
+        for k in range(pair_start[s], pair_start[s + 1]):
+            row = slice(row_start[k], row_start[k + 1])
+            moves = probability[row] * (u[next_state[row]] - u[s])
+            value[k] = (income[k] - gain) / rate[k] + moves.sum()
+            size[k] = (abs(income[k]) + abs(gain)) / rate[k] + np.abs(moves).sum()
+            top = max(top, income[k] + rate[k] * moves.sum())
+        best, old = max(value, key=lambda k: value[k]), choice[s]
+        if old in value:
+            bar = value[old] + slack * abs(value[old]) + 16 * EPSILON * (size[best] + size[old])
+        if best != old and (old not in value or value[best] > bar):
+            choice[s] = best
+            changes += 1
+        least, most = min(least, top), max(most, top)
+    return least, most, changes
+
+
+@kernel
+def best_step(pair_start, row_start, next_state, probability, rate, income, gain, u, slack, first, last, choice):
+    """See `best_step_reference`."""
+    least, most, changes = np.inf, -np.inf, 0
+    for s in range(first, last):
+        top, best, best_pair, best_size = -np.inf, -np.inf, -1, 0.0
+        old, old_value, old_size = choice[s], -1e300, 0.0
+        own = u[s]
+        for k in range(pair_start[s], pair_start[s + 1]):
+            total, apart = 0.0, 0.0
+            for i in range(row_start[k], row_start[k + 1]):
+                move = probability[i] * (u[next_state[i]] - own)
+                total += move
+                apart += abs(move)
+            top = max(top, income[k] + rate[k] * total)
+            value, size = (income[k] - gain) / rate[k] + total, (abs(income[k]) + abs(gain)) / rate[k] + apart
+            if value > best:
+                best, best_pair, best_size = value, k, size
+            if k == old:
+                old_value, old_size = value, size
+        if best_pair != old and best > old_value + slack * abs(old_value) + 16 * EPSILON * (best_size + old_size):
+            choice[s] = best_pair
+            changes += 1
+        least, most = min(least, top), max(most, top)
+    return least, most, changes
+
+
+@kernel
+def settled(xy, gain, u):
+    """Set u = x - gain y, less its value in state 0, and bring (x, y) back to 0 there."""
+    x, y = xy[0, 0], xy[0, 1]
+    for s in range(u.size):
+        time = xy[s, 1] - y
+        u[s] = (xy[s, 0] - x) - gain * time
+        xy[s, 1] = time
+        xy[s, 0] = u[s] + gain * time

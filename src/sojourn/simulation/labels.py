@@ -1,0 +1,73 @@
+"""Which events happened in a simulated walk: a label for every jump, and the events that were seen and led nowhere.
+
+The jumps are those of the walk, whose random numbers are not touched: given that pair p jumped to y after τ, it was event k with
+probability proportional to θ_k c_k(p, y), and an event that leads nowhere happened a Poisson number of times with mean θ_k c_k(p)
+τ. Two streams of their own, each drawn epoch by epoch, so that labels do not depend on how a walk is cut into pieces.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ModelError
+from sojourn.kernels.event_labels import draw_labels
+from sojourn.learn.streams import restore_stream, stream, stream_state
+from sojourn.model.ctmdp import CTMDP
+from sojourn.model.events import EventTable, events_of
+from sojourn.model.knowledge import Knowledge
+
+LABEL_STREAM, SILENT_STREAM = 2, 3  # beside the world's and the learner's
+
+
+class Labels:
+    """Draws the labels of a model's walk, as numbers of the events that `told` speaks of (by name)."""
+
+    def __init__(self, model: CTMDP, told: EventTable | None, seed: Any):
+        table = self.table = events_of(model)
+        assert table.value is not None
+        self.numbers = numbers_in(table, told if told is not None else table)
+        self.width = len((told if told is not None else table).silent)
+        self.label_stream, self.silent_stream = stream(seed, LABEL_STREAM), stream(seed, SILENT_STREAM)
+        self._intensity = table.intensity(table.value)
+        self._rows = tuple(np.array(array) for array in (table.row_start, table.next_state, table.event, self._intensity))
+        self._silent = np.zeros((table.n_pairs, self.width))
+        rows = np.flatnonzero(~table.jumps)
+        columns = np.searchsorted((told if told is not None else table).silent, self.numbers[table.event[rows]])
+        np.add.at(self._silent, (table.pair[rows], columns), self._intensity[rows])
+
+    def draw(self, pairs: np.ndarray, holding_time: np.ndarray, next_state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (event of each jump, times each silent event happened) for the next epochs of the walk."""
+        uniform = self.label_stream.random(len(pairs))
+        event = draw_labels(pairs, next_state, uniform, *self._rows)
+        silent = self.silent_stream.poisson(self._silent[pairs] * holding_time[:, None])
+        return self.numbers[event], silent
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"labels": stream_state(self.label_stream), "silent": stream_state(self.silent_stream)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        restore_stream(self.label_stream, state["labels"])
+        restore_stream(self.silent_stream, state["silent"])
+
+
+def numbers_in(table: EventTable, told: EventTable) -> np.ndarray:
+    """Return the number in `told` of each event of `table`, or raise where it has no such name."""
+    if table.names == told.names:
+        return np.arange(table.n_events)
+    known = {name: k for k, name in enumerate(told.names)}
+    for name in table.names:
+        if name not in known:
+            raise ModelError(f"the model has an event {name!r}, of which the learner was not told; tell it this model's events, or "
+                             "give the events of the model the names that the learner knows.")
+    return np.array([known[name] for name in table.names], dtype=np.int64)
+
+
+def labels_for(model: CTMDP, knowledge: Knowledge, seed: Any) -> Labels | None:
+    """Return the labels of a walk, or None where successors tell everything: nobody was told of events, or none is declared."""
+    if knowledge.events is None:
+        return None
+    if model.events is None and knowledge.events.n_events == len(model.next_state):
+        return None
+    return Labels(model, knowledge.events, seed)

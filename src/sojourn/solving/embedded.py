@@ -1,0 +1,109 @@
+"""Modified policy iteration at the jumps of the model: a Bellman step, then sweeps of the policy it chose, and so on.
+
+The gain comes out of the sweeps as reward per sweep over time per sweep, so that rates need not be made alike, and each sweep uses
+what it has just found (Gauss-Seidel), in ascending and descending order in turn.  Fast wherever chains forget where they came
+from within some hundred jumps; where they do not, it is seen early and `ended` is False.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sojourn.kernels import embedded as kernels
+from sojourn.solving.arrays import Arrays
+from sojourn.solving.parts import in_parts
+from sojourn.solving.progress import Progress
+
+CLOSER = 0.2  # sweeps of a policy end when their residual is this share of what it was
+DEEPER = 0.01  # the same for the last policy, so that ties are seen as such
+IN_A_ROW = 50  # sweeps of a policy at most
+TRIAL = 40  # sweeps after which the pace so far must promise an end
+EPSILON = float(np.finfo(float).eps)
+
+
+@dataclass
+class Guess:
+    """A policy (pair per state), gain and bias on the way to the optimum, and what one Bellman step says of them."""
+
+    pairs: np.ndarray
+    gain: float
+    u: np.ndarray
+    low: float = -np.inf
+    high: float = np.inf
+    sweeps: int = 0
+    ended: bool = False
+    deepened: bool = False  # evaluated further than its own gain needs, so that ties are seen as such
+    start: np.ndarray | None = None  # a policy that is better to start from, where this one got lost
+    widths: list[tuple[int, float]] = field(default_factory=list)
+
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
+
+def bellman(model: Arrays, guess: Guess, slack: float) -> int:
+    """Improve the policy of `guess` where that pays at its (gain, u), and set low and high; return the number of changes.
+
+    With `slack`, a pair must gain more than that multiple of what the state's own equation is off by.
+    """
+    def part(first: int, last: int) -> tuple[float, float, int]:
+        low, high, changes = kernels.best_step(model.pair_start, model.row_start, model.next_state, model.probability, model.rate,
+                                               model.income, guess.gain, guess.u, slack, first, last, guess.pairs)
+        return float(low), float(high), int(changes)
+
+    found = in_parts(part, model.n_states, len(model.next_state))
+    guess.low, guess.high = min(low for low, _, _ in found), max(high for _, high, _ in found)
+    return sum(changes for _, _, changes in found)
+
+
+def scale_of(model: Arrays, guess: Guess) -> float:
+    """Return |gain|, or the mean distance of incomes from it if that is less: a constant income must not hide the rest."""
+    return float(min(abs(guess.gain), np.abs(model.income[guess.pairs] - guess.gain).mean()))
+
+
+def swept(model: Arrays, tolerance: float, most: int, progress: Progress) -> Guess:
+    """Return the guess whose Bellman step is at most `tolerance` wide, relative to the gain.
+
+    `ended` is False where `most` sweeps will not do.
+    """
+    n = model.n_states
+    guess = Guess(np.full(n, -1, dtype=np.int64), 0.0, np.zeros(n))
+    visit = model.income / model.rate
+    xy, grown = np.zeros((n, 2)), np.empty((n, 2))
+    highest = float(np.abs(model.income).max())
+    begun = False
+    while True:
+        changes = bellman(model, guess, 0.0)
+        goal = tolerance * scale_of(model, guess)
+        guess.widths.append((guess.sweeps, guess.width))
+        progress.show("sweeps", guess.sweeps, guess.width, goal)
+        guess.ended = guess.width <= goal
+        if (guess.ended and guess.deepened) or guess.sweeps >= most or guess.width <= EPSILON * highest:
+            return guess
+        if guess.sweeps >= TRIAL and not _expected_end(guess.widths, goal) <= most:
+            return guess
+        if changes or not begun:
+            begun = True
+            start, to, p, reward, time = kernels.chosen_rows(model.row_start, model.next_state, model.probability, model.rate,
+                                                             visit, guess.pairs)
+        guess.deepened = guess.ended
+        first = 0.0
+        for sweep in range(IN_A_ROW):
+            guess.gain, width = kernels.sweep_pair(start, to, p, reward, time, xy, grown, guess.sweeps % 2 == 1)
+            guess.sweeps += 1
+            first = max(first, width)
+            if sweep and (width <= (DEEPER if guess.ended else CLOSER) * first or guess.sweeps >= most):
+                break
+        kernels.settled(xy, guess.gain, guess.u)
+
+
+def _expected_end(widths: list[tuple[int, float]], goal: float) -> float:
+    """Return the sweep at which the width reaches `goal` if it goes on as over the last half."""
+    (first, before), (last, now) = widths[len(widths) // 2], widths[-1]
+    if len(widths) < 3 or last == first:
+        return 0.0
+    if not 0 < now < before:
+        return np.inf
+    return last + (last - first) * float(np.log(now / max(goal, 1e-300)) / np.log(before / now))

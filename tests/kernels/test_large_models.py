@@ -1,0 +1,143 @@
+"""The compiled parts for large models against plain forms of themselves."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sojourn.kernels import coarse_model, connected, embedded, multigrid
+from sojourn.model.ctmdp import CTMDP
+from sojourn.solving.arrays import arrays_of
+from sojourn.solving.certificate import generator_step, proved_and_chosen
+from sojourn.solving.optimality import advantages, noise, tied_pairs
+
+
+def drawn(seed, n=40, line=False):
+    """A model with 1 to 3 actions a state, jumps to itself among them, all states joined."""
+    rng = np.random.default_rng(seed)
+    state = np.repeat(np.arange(n), rng.integers(1, 4, n))
+    action = np.concatenate([np.arange(c) for c in np.bincount(state)])
+    pairs = len(state)
+    dense = sparse.random(pairs, n, 0.08, random_state=np.random.RandomState(seed)).toarray() * (not line)
+    dense[np.arange(pairs), (state + 1) % n] += 0.5
+    dense[np.arange(pairs), np.maximum(state - 1, 0)] += 0.25
+    return CTMDP.from_pairs(state, action, dense / dense.sum(axis=1, keepdims=True), rng.uniform(0.5, 3, pairs),
+                            rng.normal(size=pairs), rng.normal(size=pairs), normalize_rows=True)
+
+
+def a_policy(model, seed):
+    rng = np.random.default_rng(seed)
+    return model.pair_start[:-1] + rng.integers(0, np.diff(model.pair_start))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sweep_for_reward_and_time_does_what_its_reference_does(seed):
+    model, pairs = drawn(seed), a_policy(drawn(seed), seed)
+    visit = model.expected_reward + model.running / model.rate
+    rows = embedded.chosen_rows(model.row_start, model.next_state, model.probability, model.rate, visit, pairs)
+    for mine, plain in zip(rows, embedded.chosen_rows_reference(
+            model.row_start, model.next_state, model.probability, model.rate, visit, pairs), strict=True):
+        np.testing.assert_array_equal(mine, plain)
+    xy = np.random.default_rng(seed).normal(size=(model.n_states, 2))
+    other = xy.copy()
+    for backward in (False, True, False):
+        got = embedded.sweep_pair(*rows, xy, np.empty_like(xy), backward)
+        assert got == pytest.approx(embedded.sweep_pair_reference(*rows, other, backward), rel=1e-12)
+        np.testing.assert_allclose(xy, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("slack", [0.0, 1.0])
+def test_a_bellman_step_improves_as_its_reference_does_in_parts_too(slack):
+    model = drawn(5)
+    a, u = arrays_of(model), np.random.default_rng(1).normal(size=model.n_states)
+    arguments = (a.pair_start, a.row_start, a.next_state, a.probability, a.rate, a.income, 0.3, u, slack)
+    mine, plain = a_policy(model, 1), a_policy(model, 1)
+    parts = [embedded.best_step(*arguments, 0, 17, mine), embedded.best_step(*arguments, 17, 40, mine)]
+    least, most, changes = embedded.best_step_reference(*arguments, 0, 40, plain)
+    assert (mine == plain).all() and changes == parts[0][2] + parts[1][2] > 0
+    assert min(p[0] for p in parts) == pytest.approx(least) and max(p[1] for p in parts) == pytest.approx(most)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_parts_of_multigrid_do_what_their_references_do(seed):
+    model, pairs = drawn(seed), a_policy(drawn(seed), seed)
+    rows = multigrid.generator_rows(model.row_start, model.next_state, model.probability, model.rate, pairs)
+    for mine, plain in zip(rows, multigrid.generator_rows_reference(
+            model.row_start, model.next_state, model.probability, model.rate, pairs), strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=1e-14)
+    x = multigrid.rough_law(*rows, 5)
+    np.testing.assert_allclose(x, multigrid.rough_law_reference(*rows, 5), rtol=1e-9)
+    group, head, link = multigrid.joined(*rows[:3], x)
+    count = len(head)
+    listed = [[] for _ in range(count)]
+    for g in range(count):
+        s = head[g]
+        while s >= 0:
+            listed[g].append(s)
+            s = link[s]
+    assert sorted(s for each in listed for s in each) == list(range(model.n_states))
+    assert all(group[s] == g for g in range(count) for s in listed[g])
+    assert max(map(len, listed)) <= 3 and count < 0.7 * model.n_states
+    start, to, q, out = multigrid.summed_rows(*rows[:3], x, group, head, link)
+    plain = multigrid.summed_rows_reference(*rows[:3], x, group, count)
+    got = sparse.csr_matrix((q, to, start), shape=(count, count)).toarray()
+    np.testing.assert_allclose(got, sparse.csr_matrix((plain[2], plain[1], plain[0]), shape=(count, count)).toarray(), rtol=1e-12)
+    np.testing.assert_allclose(out, plain[3], rtol=1e-12)
+    b, h, v, rest = np.random.default_rng(seed).normal(size=model.n_states), np.empty(40), np.empty(40), np.empty(count)
+    multigrid.down(*rows, x, group, b, h, v, rest)
+    plain_h, plain_rest = multigrid.down_reference(*rows, x, group, b, count)
+    np.testing.assert_allclose(h, plain_h, rtol=1e-10)
+    np.testing.assert_allclose(rest, plain_rest, atol=1e-10)
+    coarse, w = np.random.default_rng(seed).normal(size=count), np.ones(40)
+    plain_h, plain_v = multigrid.up_reference(*rows, w, group, b, h, coarse, 0.7)
+    multigrid.up(*rows, w, group, b, h, v, coarse, 0.7)
+    np.testing.assert_allclose(h, plain_h, rtol=1e-10)
+    np.testing.assert_allclose(v, plain_v, atol=1e-10)
+    least, most = multigrid.left_over(*rows, w, b, h, 0.7, rest := np.empty(40))
+    np.testing.assert_allclose(rest, b - v, atol=1e-10)
+    assert (least, most) == (rest.min(), rest.max())
+
+
+def test_the_smaller_model_takes_the_mean_over_each_group():
+    model = drawn(2)
+    a, usual = arrays_of(model), a_policy(model, 3)
+    group = np.arange(40, dtype=np.int32) // 4
+    head, link = coarse_model.members(group, 10)
+    start, action, row, to, p, rate, income = coarse_model.coarse_model(*a, group, head, link, model.n_actions, usual)
+    flow = sparse.diags(model.rate) @ model.matrix
+    for g in range(10):
+        assert action[start[g]:start[g + 1]].tolist() == sorted({int(model.pair_action[k]) for s in range(4 * g, 4 * g + 4)
+                                                                 for k in range(model.pair_start[s], model.pair_start[s + 1])})
+        for k in range(start[g], start[g + 1]):
+            taken = [next((i for i in range(model.pair_start[s], model.pair_start[s + 1]) if model.pair_action[i] == action[k]),
+                          usual[s]) for s in range(4 * g, 4 * g + 4)]
+            mean = np.asarray(flow[taken].sum(axis=0)).ravel().reshape(10, 4).sum(axis=1) / 4
+            mean[g] = 0
+            np.testing.assert_allclose(np.bincount(to[row[k]:row[k + 1]], rate[k] * p[row[k]:row[k + 1]], 10), mean, atol=1e-14)
+            assert income[k] == pytest.approx(a.income[taken].mean())
+
+
+def test_the_compiled_certificate_is_the_plain_one():
+    for seed in range(5):
+        model = drawn(seed)
+        u = np.random.default_rng(seed).normal(size=40) * 10.0 ** seed
+        value, error = generator_step(model, u)
+        first = model.pair_start[:-1]
+        bounds, chosen = proved_and_chosen(model, u, 0.4, 1e-3)
+        low, high = np.maximum.reduceat(value - error, first).min(), np.maximum.reduceat(value + error, first).max()
+        assert bounds == pytest.approx((low, high), rel=1e-14)
+        assert (chosen == tied_pairs(model, advantages(model, 0.4, u), noise(model, 0.4, u), 1e-3)).all()
+    u[3] = 1e308
+    assert proved_and_chosen(model, u, 0.4, 1e-3)[0] == (-np.inf, np.inf)
+
+
+def test_connection_and_lines_are_seen():
+    whole, rows = drawn(1), lambda m: (m.pair_start, m.row_start, m.next_state)
+    assert connected.reaches_all(*rows(whole)) and connected.reached_by_all(*rows(whole)) == 1
+    sink = CTMDP.from_arrays([[[0, 1.0, 0]], [[0, 0, 1.0]], [[0, 0, 1.0]]], [[1.0]] * 3)
+    assert connected.reaches_all(*rows(sink)) and connected.reached_by_all(*rows(sink)) == 0
+    source = CTMDP.from_arrays([[[1.0, 0]], [[1.0, 0]]], [[1.0]] * 2)
+    assert not connected.reaches_all(*rows(source)) and connected.reached_by_all(*rows(source)) == 1
+    line = drawn(1, 400, line=True)
+    assert not connected.is_wide(line.row_start, line.next_state, line.pair_start[:-1], 8)
+    wide = drawn(1, 400)
+    assert connected.is_wide(wide.row_start, wide.next_state, wide.pair_start[:-1], 8)

@@ -1,0 +1,141 @@
+"""Learners of events: their belief, their decisions, and what they are not told."""
+
+import numpy as np
+import pytest
+
+from sojourn.errors import ModelError, ReportError
+from sojourn.learn.catalogue import learner_for
+from sojourn.learn.event_belief import SHAPE, drawn, intervals, log_mixture
+from sojourn.learn.event_counts import EventCounts
+from sojourn.learn.learner import History
+from sojourn.simulation.simulate import simulate
+from sojourn.simulation.walk import Walk
+from sojourn.solving.solve import solve
+from sojourn.zoo.catalogue import make
+
+LEARNERS = ["events-psrl", "events-ucrl", "events-ce"]
+
+
+# ---- belief ----------------------------------------------------------------------------------------------------------------
+
+
+def test_intervals_hold_at_all_times_over_two_thousand_paths():
+    """At delta = 0.1, looked at after every event up to 400 and in between: at most 0.12 of the paths may ever leave their interval
+    (were the probability 0.1, more than 0.12 would be seen with probability below 0.002).  The unit is off by factors up to 30."""
+    rng, theta, failed = np.random.default_rng(1), 2.0, 0
+    for _ in range(2000):
+        times = np.cumsum(rng.exponential(1 / theta, size=400))
+        unit = theta * np.exp(rng.normal(scale=1.5))
+        n = np.concatenate([np.arange(400), np.arange(1, 401)])  # just before each event, and just after it
+        low, high = intervals(n, np.concatenate([times, times]), unit, np.log(1 / 0.1))
+        failed += bool(((theta < low) | (theta > high)).any())
+    assert 0.01 <= failed / 2000 <= 0.12
+
+
+def test_an_interval_is_where_the_mixture_is_less_than_the_bound_times_the_likelihood():
+    n, x, unit, level = np.array([0.0, 1.0, 40.0, 5000.0]), np.array([3.0, 0.2, 55.0, 2500.0]), 0.7, np.log(40)
+    low, high = intervals(n, x, unit, level)
+    for end in (low[1:], high):
+        where = slice(1, None) if end is not high else slice(None)
+        ratio = log_mixture(n[where], x[where], unit) - (n[where] * np.log(end) - end * x[where])
+        assert np.allclose(ratio, level, rtol=1e-9)
+    assert low[0] == 0.0
+
+
+def test_posterior_draws_have_the_moments_of_the_gamma_law():
+    table = make("service-rate:capacity=2").events.told()
+    rng, seen, exposure = np.random.default_rng(0), np.arange(1.0, table.n_events + 1), np.full(table.n_events, 4.0)
+    draws = np.array([drawn(rng, table, seen, exposure, 0.5) for _ in range(20_000)])
+    mean = (SHAPE + seen) / (SHAPE / 0.5 + exposure)
+    error = np.sqrt(SHAPE + seen) / (SHAPE / 0.5 + exposure) / np.sqrt(20_000)
+    assert (np.abs(draws.mean(axis=0) - mean) < 5 * error).all()  # false alarm below 1e-5
+
+
+# ---- counting --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["service-rate", "customer-selection", "call-centre"])
+def test_counts_over_exposures_come_to_the_rates(name):
+    """Every event within 5 standard deviations, silent ones and labels included."""
+    model = make(name)
+    run = simulate(model, "events-psrl", max_epochs=50_000, seed=3)
+    events, value = run.learner.events, model.events.value
+    seen, exposure = events.seen, events.exposure
+    assert (np.abs(seen - value * exposure) <= 5 * np.sqrt(value * exposure) + 5).all()
+    assert abs(events.time.sum() - run.times[-1]) < 50  # but for the first and the last sojourn
+
+
+def test_what_no_row_explains_is_refused_and_nothing_is_counted():
+    model = make("customer-selection")
+    known = model.knowledge(events=True)
+    counts = EventCounts(known, known.events)
+    pair = model.pair(1, "admit {1,2}")
+    row = {"state": [1], "action": [model.pair_action[pair]], "holding_time": [0.5], "next_state": [0], "reward": [1.0]}
+    silent = np.zeros((1, len(known.events.silent)), dtype=np.int64)
+
+    def told(**change):
+        return History(**{name: np.array(value) for name, value in {**row, **change}.items()})
+
+    for history, words in ((told(silent=silent), "by any of class 1, class 2"), (told(event=[0]), "without going anywhere"),
+                           (told(next_state=[3], event=[0], silent=silent), "no event of it"),
+                           (told(event=[0], silent=silent + 1), "no such event")):
+        with pytest.raises(ReportError, match=words):
+            counts.observe(history)
+    assert counts.unit == 0.0 and not counts.count.any()
+    counts.observe(told(event=[0], silent=silent))
+    assert counts.unit > 0 and not counts.count.any()  # the first sojourn sets the unit
+    counts.observe(told(event=[1], silent=silent))
+    assert counts.count.sum() == 1 and counts.seen[1] == 1
+
+
+# ---- deciding --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("model_name", ["service-rate", "customer-selection"])
+def test_a_walk_is_the_same_however_it_is_cut_and_goes_on_where_it_stopped(name, model_name):
+    model = make(model_name)
+    whole = Walk(model, learner_for(model, name, seed=4), seed=4)
+    whole.advance(3000)
+    cut = Walk(model, learner_for(model, name, seed=4), seed=4)
+    for stop in (1, 17, 500):
+        cut.advance(stop)
+    again = Walk(model, learner_for(model, name, seed=4), seed=99)
+    again.restore(cut.state())
+    for walk in (cut, again):
+        walk.advance(3000)
+        assert (walk.visits == whole.visits).all() and walk.time == whole.time
+        assert (walk.learner.events.count == whole.learner.events.count).all()
+
+
+def test_declared_events_change_no_decision_of_a_tabular_learner():
+    model = make("tandem")
+    bare = model.replace(events=None)
+    runs = [simulate(m, "default", max_epochs=3000, seed=2, knowledge=m.knowledge(supports=True)) for m in (model, bare)]
+    assert model.events is not None and bare.events is None
+    assert (runs[0].visits == runs[1].visits).all() and (runs[0].times == runs[1].times).all()
+
+
+@pytest.mark.parametrize("name", ["tandem", "sis-epidemic", "service-rate"])
+def test_the_optimistic_gain_stays_above_the_optimum(name):
+    """With probability 0.9 for all times and runs together; here it holds in each of the few that are looked at."""
+    model = make(name)
+    best = solve(model).gain
+    run = simulate(model, "events-ucrl", max_epochs=20_000, seed=1)
+    promised = np.asarray(run.episodes.info["optimistic_gain"])
+    assert (promised >= best - 1e-6 * abs(best)).all() and promised[-1] - best < 0.6 * abs(best)
+
+
+@pytest.mark.parametrize("name, least", [("customer-selection", 20), ("tandem", 30)])
+def test_sampling_the_rates_costs_a_small_part_of_what_the_default_pays(name, least):
+    model = make(name)
+    told = model.knowledge(supports=True)
+    default = np.mean([simulate(model, "default", max_epochs=20_000, seed=s, knowledge=told).pseudo_regret[-1] for s in range(2)])
+    events = np.mean([simulate(model, "events-psrl", max_epochs=20_000, seed=s).pseudo_regret[-1] for s in range(3)])
+    assert least * events < default
+
+
+def test_an_unknown_event_of_the_world_is_named():
+    model, known = make("service-rate"), make("tandem")
+    with pytest.raises(ModelError):
+        Walk(model, learner_for(known, "events-ce"), seed=0)

@@ -1,0 +1,145 @@
+"""The structure test: silent where the structure holds, loud where it does not, and the guard that follows it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.integrate import trapezoid
+from scipy.special import gammaln
+from scipy.stats import nbinom, poisson
+
+from sojourn.learn.catalogue import learner_for
+from sojourn.learn.event_counts import EventCounts
+from sojourn.learn.structure_test import RATIOS, StructureTest, binned, coordinates, frailty
+from sojourn.model.ctmdp import CTMDP
+from sojourn.simulation.simulate import simulate
+from sojourn.simulation.walk import Walk
+from sojourn.solving.solve import solve
+from sojourn.zoo.catalogue import make
+
+
+def slower(model, factor, event="serve 2", coordinate=1, least=3):
+    """Return the tandem whose second station works slower while at least three customers are there."""
+    from scipy import sparse
+
+    table = model.events
+    there = coordinates(model.states)[coordinate][model.pair_state[table.pair]] >= least
+    size = np.where((table.event == table.number(event)) & there, factor, 1.0) * table.coefficient
+    changed = replace(table, coefficient=size)
+    flow, jumps, rate = changed.intensity(table.value), table.jumps, changed.rate(table.value)
+    rows = sparse.csr_matrix((flow[jumps], (table.pair[jumps], table.next_state[jumps])), shape=(model.n_pairs, model.n_states))
+    return CTMDP.from_pairs(model.pair_state, model.pair_action, sparse.diags(1 / rate) @ rows, rate, model.reward, model.running,
+                            states=model.states, actions=model.actions, normalize_rows=True, events=changed)
+
+
+def counted(model, factor=1.0, time=200.0, seed=0):
+    """Return the test of a model's events and counts drawn as if every pair had been in for `time`; `factor` scatters the cells."""
+    known = model.knowledge(events=True)
+    counts = EventCounts(known, known.events)
+    rng, table = np.random.default_rng(seed), model.events
+    counts.unit = 1.0
+    counts.time[:] = time * rng.uniform(0.5, 1.5, table.n_pairs)
+    scatter = factor ** rng.normal(size=len(table.pair))
+    counts.count[:] = rng.poisson(counts.time[table.pair] * table.intensity(table.value) * scatter)
+    return StructureTest(known, known.events), counts
+
+
+def prior_density(theta, unit):
+    """Return the density of log θ under the average of nine Gamma laws."""
+    scales = 0.5 / unit * 10.0 ** np.arange(-4, 5)
+    return np.mean([np.exp(0.5 * np.log(b * theta) - b * theta - gammaln(0.5)) for b in scales], axis=0)
+
+
+def test_the_frailty_of_one_kappa_is_the_negative_binomial_likelihood(monkeypatch):
+    """A second way: scipy's negative binomial, integrated over the common rate by brute force."""
+    import sojourn.kernels.frailty as kernels
+
+    rng, unit = np.random.default_rng(3), 1.3
+    exposure = rng.uniform(1, 20, 6)
+    count = rng.poisson(2 * exposure).astype(float)
+    log_theta = np.linspace(np.log(0.2), np.log(20), 20_001)
+    theta = np.exp(log_theta)
+    total = 0.0
+    for kappa in kernels.KAPPAS:
+        cells = sum(nbinom.logpmf(c, kappa, kappa / (kappa + theta * x)) - (c * np.log(x) - gammaln(c + 1))
+                    for c, x in zip(count, exposure))
+        prior = prior_density(theta, unit)
+        total += trapezoid(np.exp(cells) * prior, log_theta) / len(kernels.KAPPAS)
+    assert abs(frailty(count, exposure, unit) - np.log(total)) < 1e-3
+
+
+def test_the_splits_are_ratios_of_poisson_likelihoods():
+    """A second way, for one event, one threshold and a prior of one point: mixtures are averages of plain likelihoods."""
+    model = make("machine-repair:machines=2,crews=1")
+    test, counts = counted(model)
+    found = test.evidence(counts)
+    assert set(found.events) == {"fail", "repair"}
+    table, k = model.events, 0
+    rows = np.flatnonzero(table.event == k)
+    down = coordinates(model.states)[0][model.pair_state[table.pair[rows]]]
+    exposure = counts.time[table.pair[rows]] * table.coefficient[rows]
+    n, x = counts.count[rows], exposure
+    theta = np.exp(np.linspace(np.log(1e-4), np.log(1e2), 40_001))
+    null = poisson.logpmf(n, n.sum() / x.sum() * x).sum()
+    log_theta, mixed, ways = np.log(theta), [], [down >= t for t in np.unique(down)[1:]]
+    prior = prior_density(theta, 1.0)
+    for half in ways:
+        for rho in RATIOS:
+            like = poisson.logpmf(n[:, None], np.where(half, rho, 1.0)[:, None] * x[:, None] * theta).sum(axis=0) - null
+            mixed.append(trapezoid(np.exp(like) * prior, log_theta))
+    frail = frailty(n.astype(float), x, 1.0) - (n.sum() * np.log(n.sum() / x.sum()) - n.sum())
+    assert np.isclose(found.events["fail"], np.log(0.5 * np.mean(mixed) + 0.5 * np.exp(frail)), atol=1e-3)
+
+
+def test_scattered_rates_are_found_and_common_ones_are_not():
+    model = make("tandem")
+    test, right = counted(model, 1.0)
+    wrong = counted(model, 1.15)[1]
+    assert not test.evidence(right).rejected and "nothing speaks against" in str(test.evidence(right))
+    assert test.evidence(wrong).rejected and "do not hold" in str(test.evidence(wrong))
+
+
+def test_false_alarms_are_rare_when_looked_at_often():
+    """20 right runs of 3,000 decisions, looked at about 15 times each: at level 1 % more than 2 would have probability 0.001."""
+    model = make("tandem:capacity=3")
+    found = solve(model)
+    runs = [simulate(model, "events-ce", max_epochs=3000, seed=seed, solution=found) for seed in range(20)]
+    assert sum(run.learner.rejected_epoch > 0 for run in runs) <= 2
+
+
+def test_a_station_that_slows_down_is_noticed_and_the_guard_goes_on_as_the_default():
+    model = make("tandem")
+    world, known = slower(model, 0.6), model.knowledge(events=True)
+    run = simulate(world, "events-psrl", max_epochs=12_000, seed=0, knowledge=known, parameters={"guard": True})
+    learner = run.learner
+    assert 0 < learner.rejected_epoch < 8000 and learner.evidence > np.log(100) and learner.guard.inner is not None
+    default = simulate(world, "default", max_epochs=12_000, seed=0, knowledge=world.knowledge(supports=True))
+    assert run.pseudo_regret[-1] < 2 * default.pseudo_regret[-1]
+
+
+def test_a_guarded_learner_goes_on_where_it_stopped_after_a_rejection():
+    model = make("tandem:capacity=3")
+    world, known = slower(model, 0.3, least=2), model.knowledge(events=True)
+
+    def walk(seed):
+        return Walk(world, learner_for(model, "events-ce", knowledge=known, parameters={"guard": True}), seed=seed)
+
+    whole, first, second = walk(5), walk(5), walk(77)
+    whole.advance(4000)
+    first.advance(2500)
+    assert first.learner.rejected_epoch
+    second.restore(first.state())
+    second.advance(4000)
+    assert (whole.visits == second.visits).all() and whole.time == second.time
+
+
+def test_nothing_is_tested_where_no_rate_is_shared():
+    model = make("three-state")
+    run = simulate(model, "events-ce", max_epochs=500, seed=0)
+    assert str(run.learner.examine()).startswith("nothing to test") and run.learner.evidence == 0.0
+
+
+@pytest.mark.parametrize("values, bins", [(np.arange(5.0), 5), (np.arange(1000.0), 17), (np.zeros(4), 1)])
+def test_thresholds_are_few_and_cover_the_range(values, bins):
+    found = binned(values)
+    assert len(np.unique(found)) == bins and (np.diff(found) >= 0).all()
