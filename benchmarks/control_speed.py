@@ -68,7 +68,8 @@ def latency(folder: Path, count: int) -> dict:
     def quantiles(values: list[float]) -> dict:
         return {f"p{q}_ms": round(1000 * float(np.percentile(values, q)), 3) for q in (50, 99)} if values else {}
 
-    found = {"reports": quantiles(plain), "ending_an_episode": {"count": len(episode), **quantiles(episode)}, "bare_sync": quantiles(bare)}
+    found = {"reports": quantiles(plain), "bare_sync": quantiles(bare),
+             "ending_an_episode": {"count": len(episode), **quantiles(episode)}}
     return {**found, "p99_ratio": round(found["reports"]["p99_ms"] / found["bare_sync"]["p99_ms"], 2)}
 
 
@@ -83,7 +84,8 @@ def opening(folder: Path, count: int) -> dict:
         controller = Controller.open(folder / "plant.control")
         took.append(round(1000 * (time.perf_counter() - begun), 1))
         controller.close()
-    return {"observations": count, "opening_ms": took, "best_ms": min(took), "file_mb": round((folder / "plant.control").stat().st_size / 1e6)}
+    return {"observations": count, "opening_ms": took, "best_ms": min(took),
+            "file_mb": round((folder / "plant.control").stat().st_size / 1e6)}
 
 
 def soak(folder: Path, count: int) -> dict:

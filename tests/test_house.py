@@ -102,6 +102,16 @@ def test_heavy_libraries_stay_in_their_folders(path):
         assert home is None or part == home, f"{path.name} imports {module}, which belongs to {home}/"
 
 
+def test_every_file_and_folder_that_contributing_names_exists():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w./-]+/[\w./-]*|[\w-]+\.(?:py|md|toml|txt))`", text))
+    named |= set(re.findall(r"\b((?:kernels|learn|simulation|study|model|solving|instance|report)/[\w/]+\.py)", text))
+    made_by_others = {"mine.py", "docs/_build/html"}
+    gone = [name for name in named - made_by_others
+            if not ((ROOT / name).exists() or (SRC / name).exists() or list(SRC.rglob(name.strip("/"))))]
+    assert len(named) > 20 and gone == []
+
+
 def test_every_twin_of_a_kernel_is_compared_with_it():
     tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
     for path in (SRC / "kernels").glob("*.py"):

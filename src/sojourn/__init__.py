@@ -11,6 +11,9 @@ __version__ = "0.1.0"
 _HOME = {
     "CTMDP": "sojourn.model.ctmdp",
     "Choice": "sojourn.model.explore",
+    "Rate": "sojourn.model.rates",
+    "EventTable": "sojourn.model.events",
+    "event_table": "sojourn.model.events",
     "Knowledge": "sojourn.model.knowledge",
     "load": "sojourn.model.files",
     "check": "sojourn.model.checks",

@@ -30,9 +30,12 @@ from sojourn.learn.learner import Learner as Learner
 from sojourn.learn.learner import Plan as Plan
 from sojourn.model.checks import check as check
 from sojourn.model.ctmdp import CTMDP as CTMDP
+from sojourn.model.events import EventTable as EventTable
+from sojourn.model.events import event_table as event_table
 from sojourn.model.explore import Choice as Choice
 from sojourn.model.files import load as load
 from sojourn.model.knowledge import Knowledge as Knowledge
+from sojourn.model.rates import Rate as Rate
 from sojourn.simulation.run import Run as Run
 from sojourn.simulation.session import Session as Session
 from sojourn.simulation.simulate import simulate as simulate

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ModelError, ParameterError, require
-from sojourn.learn.catalogue import is_named
+from sojourn.learn.catalogue import is_named, learner_class, needed_knowledge
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.numbers import real_array
 from sojourn.model.scalars import whole
+from sojourn.simulation.labels import Labels
 from sojourn.simulation.session import Session
 from sojourn.zoo.catalogue import families, family
 
@@ -72,10 +73,13 @@ class CTMDPEnv(gymnasium.Env[int, int]):
         self.state = self.start
         self.time = 0.0
         self._last = ""
+        self._labels = Labels(model, None, 0) if model.events is not None else None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
         """Return to the start, or to `options={"state": a state as the user calls it}`; the clock goes back to 0."""
         super().reset(seed=seed)
+        if seed is not None and self.model.events is not None:
+            self._labels = Labels(self.model, None, seed)  # streams of their own, so that paths do not depend on events
         wanted = (options or {}).get("state")
         self.state = self.start if wanted is None else self.model.state(wanted)
         self.time = 0.0
@@ -110,6 +114,8 @@ class CTMDPEnv(gymnasium.Env[int, int]):
             "holding_time": float(holding_time), "time": float(self.time), "reward_lump": lump, "reward_running": running,
             "action": taken, "replaced": replaced, "action_mask": self.action_mask(),
         }
+        if self._labels is not None:
+            info |= self._labels.named(pair, float(holding_time), self.state)
         return self.state, lump + running, False, False, info
 
     def render(self) -> str | None:
@@ -199,6 +205,9 @@ def drive(env: gymnasium.Env[Any, Any], learner: Any, *, max_epochs: int, knowle
     _sizes(env)
     max_epochs = whole("max_epochs", max_epochs, 1)
     if is_named(learner):
+        inner, kind = env.unwrapped, learner_class(learner)
+        if knowledge is None and isinstance(inner, CTMDPEnv) and getattr(kind, "needs_events", False):
+            knowledge = needed_knowledge(inner.model, kind)
         knowledge = knowledge or knowledge_of(env)
         learner = made_learner(learner, knowledge, seed or 0, **parameters)
     elif parameters:
@@ -217,7 +226,8 @@ def drive(env: gymnasium.Env[Any, Any], learner: Any, *, max_epochs: int, knowle
             again, _ = env.reset()
             arrived = again if terminated else observation
         holding_time = float(info.get("holding_time", 1.0))
-        session.report(holding_time, known.states[int(arrived) - shift], **_paid(paid, info))
+        seen: dict[str, Any] = {} if known.events is None else {"event": info.get("event"), "silent": info.get("silent")}
+        session.report(holding_time, known.states[int(arrived) - shift], **_paid(paid, info), **seen)
         rows.append((before, action, holding_time, int(arrived) - shift, float(paid)))
         if again is not arrived:
             session.state = known.states[int(again) - shift]
@@ -225,7 +235,7 @@ def drive(env: gymnasium.Env[Any, Any], learner: Any, *, max_epochs: int, knowle
     return Driven(state, took, held, arrived, earned, episodes=episodes, session=session)
 
 
-def _paid(reward: Any, info: dict[str, Any]) -> dict[str, float]:
+def _paid(reward: Any, info: dict[str, Any]) -> dict[str, Any]:
     """Return what a step paid as a session takes it: the lump sum where the environment tells it apart, else all of it."""
     return {"lump": float(info["reward_lump"])} if "reward_lump" in info else {"reward": float(reward)}
 

@@ -5,6 +5,9 @@
 
 from sojourn.instance.diameter import Diameter
 from sojourn.instance.difficulty import Difficulty
+from sojourn.instance.event_alternatives import HiddenEvents
+from sojourn.instance.event_constant import LeastCost
+from sojourn.instance.event_difficulty import EventDifficulty
 from sojourn.instance.gain_gap import GainGap
 from sojourn.instance.gaps import Optimum
 from sojourn.instance.least_divergence import LeastDivergence
@@ -13,6 +16,7 @@ from sojourn.instance.regret_bounds import RegretBounds
 from sojourn.learn.estimate import Estimate
 from sojourn.learn.learner import History, Plan
 from sojourn.model.checks import Checks, Verdict
+from sojourn.model.events import EventTable
 from sojourn.model.names import Labels, Names
 from sojourn.simulation.episodes import EpisodeRecord, Episodes
 from sojourn.simulation.regret import Point
@@ -28,6 +32,7 @@ from sojourn.study.task import Replication
 
 __all__ = [
     "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes", "Estimate",
-    "Evaluation", "Failure", "GainGap", "History", "Labels", "LeastDivergence", "Names", "Optimum", "Plan", "Point", "Proof",
-    "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "Summary", "Verdict",
+    "Evaluation", "EventDifficulty", "EventTable", "Failure", "GainGap", "HiddenEvents", "History", "Labels", "LeastCost",
+    "LeastDivergence", "Names", "Optimum", "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run",
+    "SessionEpisode", "Solution", "Summary", "Verdict",
 ]

@@ -28,7 +28,7 @@ class Walker:
     def walk(self, epochs: int) -> "Walker":
         for _ in range(epochs):
             self.drawn: int | None = None
-            if self.episode is None or self.episode.epochs_left <= 0 or self.episode.ends_before(self.pair()):
+            if self.episode is None or self.episode.epochs_left <= 0 or self.episode.left[self.pair()] <= 0:
                 self.episode = next_episode(self.learner, self.knowledge, self.episode, len(self.decisions) + 1)
                 self.episodes.append(self.episode)
                 self.drawn = None

@@ -20,7 +20,7 @@ def walk(learner, knowledge, replay):
     state, episode = replay["initial_state"], None
     for exponential, uniform in replay["draws"]:
         started = None
-        if episode is None or episode.ends_before(episode.under_way.pair[state]):
+        if episode is None or episode.epochs_left <= 0 or episode.left[episode.under_way.pair[state]] <= 0:
             episode = started = next_episode(learner, knowledge, episode, learner.counts.epoch)
         pair = episode.under_way.pair[state]
         action = int(knowledge.pair_action[pair])

@@ -84,6 +84,14 @@ def test_no_learner_is_hidden(summary):
                 assert line.get_ydata()[-1] > low * (high / low) ** 0.03
 
 
+def test_who_loses_nothing_does_not_flatten_the_others(summary):
+    """An oracle ends at 0, which no logarithmic axis holds: the picture says so and stays logarithmic."""
+    perfect = replace(summary.curves[0], learner="oracle", values=np.zeros_like(summary.curves[0].values))
+    panel = FIGURES["regret"](replace(summary, curves=[*summary.curves, perfect]), "three-state").axes[0]
+    assert panel.get_yscale() == "log" and panel.get_title(loc="left") == "oracle: 0 at the end, below the picture"
+    assert in_picture(replace(summary, curves=[*summary.curves, perfect]), "three-state") == ["my learner", "oracle"]
+
+
 def test_a_slope_needs_two_decades_of_checkpoints(summary):
     late = [replace(c, epochs=c.epochs[-3:], times=c.times[-3:], values=c.values[:, -3:]) for c in summary.curves]
     assert slope_figure(replace(summary, curves=late), "three-state") is None

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from sojourn.cli.common import json_option, model_argument, named_state, print_json, read_model
-from sojourn.errors import ParameterError
+from sojourn.errors import ParameterError, RewardScaleWarning
 from sojourn.model.columns import columns
 from sojourn.zoo.syntax import parse_parameters
 
@@ -73,12 +73,7 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
         epochs = EPOCHS
     state = named_state(model, options["start"])
     bar = ProgressBar(epochs, max_time)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        learner = built(model, options)
-    for warning in said:
-        click.echo(f"warning: {warning.message}", err=True)
-    run = simulate(model, learner, max_epochs=epochs, max_time=max_time, start=state, seed=options["seed"],
+    run = simulate(model, built(model, options), max_epochs=epochs, max_time=max_time, start=state, seed=options["seed"],
                    checkpoints=options["checkpoints"], holding_times=options["holding_times"], progress=bar)
     return run, options["name"]
 
@@ -102,7 +97,13 @@ def built(model: Any, options: dict[str, Any]) -> Any:
                 option = f"--{key.replace('_', '-')}"
                 raise ParameterError(f"{option} is {options[key]} but the learner {options['name']!r} has no {key}; leave it out.")
             given.setdefault(key, options[key])
-    return learner_for(model, options["name"], knowledge=knowledge, seed=options["seed"], parameters=given, folder=here)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        made = learner_for(model, options["name"], knowledge=knowledge, seed=options["seed"], parameters=given, folder=here)
+    for warning in said:
+        remedy = " Here: `sojourn learn MODEL --reward-range auto`." if issubclass(warning.category, RewardScaleWarning) else ""
+        click.echo(f"warning: {warning.message}{remedy}", err=True)
+    return made
 
 
 def reward_range(text: str) -> str | tuple[float, float]:

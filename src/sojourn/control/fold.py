@@ -101,7 +101,7 @@ class Fold:
         else:
             known = self.told
             paid = float(known.reward[pair] + known.running[pair] * holding_time) if reward is None else reward
-            self.session.report(holding_time, next_state, reward, action=action)
+            self.session.report(holding_time, next_state, reward, action=action, event=event if known.events is not None else None)
             self.reward += paid
             for drift in self.watch.tell(pair, holding_time, arrived):
                 self._drifted(drift)

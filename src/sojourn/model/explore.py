@@ -13,8 +13,11 @@ from scipy import sparse
 from sojourn.errors import ModelError
 from sojourn.model.build import from_pairs
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.declared import Declared
+from sojourn.model.events import EventTable
 from sojourn.model.names import Names
 from sojourn.model.numbers import real_number, shown
+from sojourn.model.rates import Form, Rate
 
 
 @dataclass(frozen=True)
@@ -24,14 +27,19 @@ class Choice:
     `rates` maps each next state to its intensity (events per unit of time); their sum is the rate of the holding time.
     `reward` is paid at once and `running` per unit of time; `cost` and `running_cost` are negative rewards;
     `transition_rewards` maps a next state to what is paid with that jump.
+
+    An intensity may be a `Rate` or a linear form of rates, such as `2 * mu + nu`: then the model declares its events.  What is paid
+    with a jump may differ by event: {next_state: {rate: pay}}.  `silent` maps rates (or forms) whose events are seen and lead
+    nowhere to what each pays, such as {arrive: -5.0} for arrivals that are turned away.
     """
 
-    rates: Mapping[Any, float]
+    rates: Mapping[Any, float | Form]
     reward: float = 0.0
     running: float = 0.0
     cost: float = 0.0
     running_cost: float = 0.0
-    transition_rewards: Mapping[Any, float] = field(default_factory=dict)
+    transition_rewards: Mapping[Any, float | Mapping[Rate, float]] = field(default_factory=dict)
+    silent: Mapping[Form, float] = field(default_factory=dict)
 
 
 def explore(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, max_states: int = 2_000_000,
@@ -66,9 +74,10 @@ def explore(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, 
     rows = sparse.csr_matrix((found.value, found.column, found.row_start), shape=shape)
     pays = sparse.csr_matrix((found.paid, found.column, found.row_start), shape=shape) if any(found.paid) else None
     states = Names("state", found.queue, None if label is None else [label(x) for x in found.queue])
+    events = found.events()
     return from_pairs(np.array(found.state), np.array(found.action), rows, found.rate, found.reward, found.running,
                       transition_reward=pays, states=states, actions=list(found.actions), rate_bounds=rate_bounds, name=name,
-                      normalize_rows=True)
+                      normalize_rows=True, events=events)
 
 
 class _Found:
@@ -88,6 +97,8 @@ class _Found:
         self.row_start, self.column = [0], list[int]()
         self.value: list[float] = []
         self.paid: list[float] = []
+        self.forms: list[tuple[int, Form, Any]] = []  # jump, its form, what it pays
+        self.silent: list[tuple[int, Form, float]] = []  # pair, form, what it pays
 
     def how(self, here: Any) -> str:
         """Return how a state was reached, as the end of an error message."""
@@ -106,7 +117,9 @@ class _Found:
         self.reward.append(_number(here, act, "reward", choice.reward) - _number(here, act, "cost", choice.cost))
         self.running.append(_number(here, act, "running", choice.running)
                             - _number(here, act, "running_cost", choice.running_cost))
-        for there, intensity in choice.rates.items():
+        self._see(here, act, choice.silent)
+        for there, form in choice.rates.items():
+            intensity = form.value if isinstance(form, Form) else form
             if intensity == 0:
                 continue
             if there not in self.index:
@@ -118,8 +131,42 @@ class _Found:
                 self.origin.append((here, act))
             self.column.append(self.index[there])
             self.value.append(_share(here, act, there, float(intensity), total))
-            self.paid.append(_number(here, act, "transition_rewards", choice.transition_rewards.get(there, 0.0)))
+            pay = _pay(here, act, there, form, choice.transition_rewards.get(there, 0.0))
+            if isinstance(form, Form):
+                self.forms.append((len(self.paid), form, pay))
+            self.paid.append(_mean(form, pay))
         self.row_start.append(len(self.column))
+
+    def _see(self, here: Any, act: Any, silent: Any) -> None:
+        """Note the events of the last pair that lead nowhere; what they pay on average runs up in the model."""
+        if not isinstance(silent, Mapping):
+            raise ModelError(f"silent of {act!r} in {here!r} is {shown(silent)}; it must map rates to what their events pay.")
+        for form, paid in silent.items():
+            if not isinstance(form, Form):
+                raise ModelError(f"silent of {act!r} in {here!r} holds {shown(form)}; its keys must be rates, or forms of them.")
+            self.silent.append((len(self.state) - 1, form, _number(here, act, "silent", paid)))
+
+    def events(self) -> EventTable | None:
+        """Return the declared events, if any rate has a name; and put what silent ones pay into the running rewards."""
+        if not self.forms and not self.silent:
+            return None
+        declared = Declared()
+        pair = np.repeat(np.arange(len(self.state)), np.diff(self.row_start))
+        column, rate = np.array(self.column), np.array(self.rate)
+        plain = np.ones(len(column), dtype=bool)
+        for jump, form, pay in self.forms:
+            plain[jump] = False
+            for one, coefficient in form.terms:
+                declared.add(int(pair[jump]), int(column[jump]), Form(one.value, ((one, coefficient),)),
+                             pay.get(one, 0.0) if isinstance(pay, Mapping) else pay)
+        if plain.any():
+            intensity = np.array(self.value)[plain] * rate[pair[plain]]
+            declared.add(pair[plain], column[plain], intensity, np.array(self.paid)[plain])
+        apart = np.array(self.running)
+        for k, form, paid in self.silent:
+            declared.add_silent(k, form, paid)
+            self.running[k] += float(form.value) * paid
+        return declared.table(np.lexsort((self.action, self.state)), np.array(self.reward), apart)
 
 
 def _hashable(what: str, value: Any) -> Any:
@@ -128,6 +175,25 @@ def _hashable(what: str, value: Any) -> Any:
     except TypeError:
         raise ModelError(f"{what} is {shown(value)}; states and actions must be hashable. Use a tuple instead of a list.") from None
     return value
+
+
+def _pay(here: Any, act: Any, there: Any, form: Any, pay: Any) -> Any:
+    """Return what a jump pays, a number or {rate: number}, checked."""
+    if not isinstance(pay, Mapping):
+        return _number(here, act, "transition_rewards", pay)
+    mine = [one for one, _ in form.terms] if isinstance(form, Form) else []
+    for one in pay:
+        if one not in mine:
+            raise ModelError(f"transition_rewards of {act!r} in {here!r} to {there!r} pays for {shown(one)}, which does not lead "
+                             f"there; name the rates that do: {', '.join(map(repr, mine)) or 'none has a name'}.")
+    return {one: _number(here, act, "transition_rewards", paid) for one, paid in pay.items()}
+
+
+def _mean(form: Any, pay: Any) -> float:
+    """Return what a jump pays on average over the events that make it."""
+    if not isinstance(pay, Mapping):
+        return float(pay)
+    return float(sum(one.value * size * pay.get(one, 0.0) for one, size in form.terms) / form.value)
 
 
 def _number(here: Any, act: Any, field: str, value: Any) -> float:
@@ -158,7 +224,8 @@ def _total(here: Any, act: Any, choice: Any) -> float:
                              "rates; add it there or remove it here.")
     total = 0.0
     for there, intensity in choice.rates.items():
-        number = intensity if type(intensity) is float else real_number(f"rates of {act!r} in {here!r} to {there!r}", intensity)
+        given: Any = intensity.value if isinstance(intensity, Form) else intensity
+        number = given if type(given) is float else real_number(f"rates of {act!r} in {here!r} to {there!r}", given)
         if not 0 <= number < float("inf"):
             raise ModelError(f"the intensity of {act!r} in {here!r} to {there!r} is {number!r}; it must be >= 0 and finite.")
         total += number

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import FileError
+from sojourn.model.events import EventTable
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.names import Names, decoded, encoded
 
@@ -24,6 +25,8 @@ def knowledge_tree(knowledge: Knowledge) -> dict[str, Any]:
         value = getattr(knowledge, part.name)
         if isinstance(value, Names):
             tree[part.name] = names_tree(value)
+        elif isinstance(value, EventTable):
+            tree[part.name] = value.as_tree()
         elif isinstance(value, (np.ndarray, float, int)):
             tree[part.name] = value
         elif value is not None:
@@ -36,6 +39,8 @@ def knowledge_from(tree: dict[str, Any]) -> Knowledge:
     parts: dict[str, Any] = dict(tree)
     for name in ("states", "actions"):
         parts[name] = names_from(name.removesuffix("s"), tree[name])
+    if "events" in tree:
+        parts["events"] = EventTable.from_tree(tree["events"])
     known = {part.name for part in fields(Knowledge)}
     wrong = sorted(set(parts) - known)
     if wrong:

@@ -116,7 +116,7 @@ def _policy_words(summary: Summary, model: str, policy: tuple[int, ...], best: t
 
 def _rows(panel: Any, names: list[str]) -> None:
     """Name the rows from the top down."""
-    panel.set_yticks(range(len(names)), [literal(name) for name in names])
+    panel.set_yticks(range(len(names)), [literal("\n".join(shortened(name, 24, 2))) for name in names])
     panel.set_ylim(len(names) - 0.5, -0.5)
     panel.grid(axis="y", visible=False)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 4.4, 3.2  # inches: two panels stand side by side on a page, one fills the width of a telephone
 FAINT_RUNS = 50
-APART = 10.0  # learners that differ by more than this factor get a logarithmic axis, or leave a plain one
+APART = 10.0  # learners further apart than this get a logarithmic axis, or leave a plain one
 FIRST = 10.0  # decisions from which on a logarithmic picture begins
 
 Transform = Callable[[Curves], np.ndarray]
@@ -137,11 +137,10 @@ def draw_plain(panel: Any, summary: Summary, model: str) -> None:
 
 
 def in_picture(summary: Summary, model: str) -> list[str]:
-    """Return the learners to zoom in on: those left after dropping, from the top, each with ten times the regret of the next."""
-    ranked = sorted((float(np.abs(c.final.mean())), c.learner) for c in curves_on(summary, model))
-    while len(ranked) > 1 and ranked[-1][0] > APART * max(ranked[-2][0], 1e-12) and ranked[-2][0] > 0:
-        ranked.pop()
-    return [learner for _, learner in ranked]
+    """Return the learners to zoom in on: those that end with at most ten times the least loss."""
+    ends = {c.learner: float(np.abs(c.final.mean())) for c in curves_on(summary, model)}
+    least = min((end for end in ends.values() if end > 0), default=np.inf)
+    return [learner for learner, end in ends.items() if end <= APART * least]
 
 
 def _words(summary: Summary) -> str:
@@ -164,16 +163,22 @@ def _means(panel: Any, summary: Summary, model: str, transform: Transform, runs:
 
 
 def _logarithmic(panel: Any, summary: Summary, model: str, transform: Transform) -> None:
-    """Make the decisions logarithmic, and the vertical axis too where the learners end far apart (and above zero)."""
+    """Make the decisions logarithmic, and the vertical axis too where the learners end far apart and none below zero."""
     panel.set_xscale("log")
     panel.set_xlabel(axis_of(summary, summary.curves[0])[1] + " (log scale)")
-    means = [(c.epochs, transform(c).mean(axis=0)) for c in curves_on(summary, model)]
-    last = [float(mean[-1]) for _, mean in means]
-    if not min(last) > 0 or not max(last) > APART * min(last):
-        panel.set_ylim(bottom=min(0.0, *(float(np.nanmin(mean)) for _, mean in means)))
+    shown = curves_on(summary, model)
+    means = {c.learner: transform(c).mean(axis=0) for c in shown}
+    last = [float(mean[-1]) for mean in means.values()]
+    paid = [value for value in last if value > 0]
+    if min(last) < 0 or not paid or not max(paid) > APART * min(paid):
+        panel.set_ylim(bottom=min(0.0, *(float(np.nanmin(mean)) for mean in means.values())))
         return
-    early = [float(mean[(epochs >= FIRST) & (mean > 0)].min(initial=np.inf)) for epochs, mean in means]
+    late = {c.learner: c.epochs >= FIRST for c in shown}
+    early = [float(mean[late[name] & (mean > 0)].min(initial=np.inf)) for name, mean in means.items()]
     panel.set_yscale("log")
-    panel.set_ylim(max(min(early) / 2, max(last) * 1e-7), max(last) * 3)
-    begins = [axis_of(summary, c)[0][c.epochs >= FIRST] for c in curves_on(summary, model)]
-    panel.set_xlim(left=min((float(x[0]) for x in begins if len(x) > 1), default=None))
+    panel.set_ylim(max(min(early) / 2, max(paid) * 1e-7), max(paid) * 3)
+    begins = [axis_of(summary, c)[0][late[c.learner]] for c in shown]
+    panel.set_xlim(left=min((float(x[0]) for x in begins if len(x)), default=None))
+    nothing = [name for name, mean in means.items() if mean[-1] == 0]
+    if nothing:
+        panel.set_title(f"{', '.join(nothing)}: 0 at the end, below the picture", fontsize=8, color="#444444", loc="left")

@@ -72,9 +72,10 @@ def save(figure: Figure, file: Any, kind: str) -> None:
         figure.savefig(file, format=kind, dpi=200, metadata=facts[kind])
 
 
-def legend_above(figure: Figure, axes: Any, across: int = 54) -> None:
-    """Put the legend of `axes` over the figure, in as many columns as fit into `across` characters."""
-    handles, labels = axes.get_legend_handles_labels()
+def legend_above(figure: Figure, axes: Any, across: int = 60) -> None:
+    """Put the legend of `axes` over the figure, in as many columns as fit into `across` characters; long names are cut."""
+    handles, names = axes.get_legend_handles_labels()
+    labels = [literal(shortened(name, 28, 1)[0]) for name in names]
     for columns in range(len(labels), 0, -1):
         rows = -(-len(labels) // columns)
         if sum(max(map(len, labels[i : i + rows])) + 8 for i in range(0, len(labels), rows)) <= across:

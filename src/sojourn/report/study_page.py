@@ -17,7 +17,7 @@ from sojourn.report.curves import model_labels
 from sojourn.report.figures import FIGURES
 from sojourn.report.inline import inline_svg
 from sojourn.report.look import save
-from sojourn.report.study_words import ALT, about_bound, caption, findings, model_sentences, notes, opening
+from sojourn.report.study_words import ALT, about_bound, caption, findings, model_sentences, notes, opening, told_the_model
 from sojourn.report.style import PAGE
 from sojourn.report.tables import html_table
 from sojourn.study.failures import failure_lines
@@ -85,7 +85,7 @@ class Page:
         return (
             f"{len(self.models)} model{'s' * (len(self.models) > 1)}, "
             f"{len(self.learners)} learner{'s' * (len(self.learners) > 1)}, "
-            f"{self.finished} replications of {horizon_words(h)}; seed {h['seed']}"
+            f"{self.finished} replication{'s' * (self.finished != 1)} of {horizon_words(h)}; seed {h['seed']}"
             + (", common random numbers" if h["common_random_numbers"] else "")
         )
 
@@ -185,11 +185,11 @@ class Page:
         return files | {f"Earlier study file {i} of this store": text for i, text in enumerate(self.earlier, 1)}
 
     def _best_rows(self) -> list[int]:
-        rows = self.summary.rows
-        return [
-            min((i for i, r in enumerate(rows) if r.model == model), key=lambda i: rows[i].mean)
-            for model in model_labels(self.summary)
-        ]
+        """Return the row of the learner that loses least on each model, of those that were not shown the model."""
+        told = told_the_model(self.learners)
+        rows = [(i, r) for i, r in enumerate(self.summary.rows) if r.learner not in told]
+        on = {model: [(r.mean, i) for i, r in rows if r.model == model] for model in model_labels(self.summary)}
+        return [min(found)[1] for found in on.values() if found]
 
     def _versions(self) -> str:
         shown = ["Made with " + ", ".join(f"{name} {version}" for name, version in versions.items()) for versions in self.codes]

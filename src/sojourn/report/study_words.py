@@ -30,7 +30,7 @@ KINDS = {
 }
 
 CAPTIONS = {  # name: (headline, text)
-    "regret": ("What was lost", "{regret} against decisions. Line: mean; shade: 95 % band of the mean, at each point by itself; "
+    "regret": ("What was lost", "{regret} against {axis}. Line: mean; shade: 95 % band of the mean, at each point by itself; "
                "faint: single runs (at most 50)."),
     "linear": ("The same on plain axes", "Here one sees how the regret bends; learners that lose far more than the others "
                "leave the picture, which then says so."),
@@ -58,7 +58,7 @@ AGAINST_BOUND = ("growth", "slope")
 def caption(summary: Summary, name: str, model: str, figure: Figure) -> tuple[str, str]:
     """Return headline and text of a figure, in agreement with what is drawn."""
     headline, text = CAPTIONS[name]
-    text = text.format(regret=REGRETS[summary.regret][1])
+    text = text.format(regret=REGRETS[summary.regret][1], axis="decisions" if summary.horizon["epochs"] else "time")
     text = text[0].upper() + text[1:]
     if name == "regret" and figure.axes[0].get_yscale() == "log":
         text += " Both axes are logarithmic, so that every learner is seen."
@@ -106,16 +106,22 @@ def _origin(stored: StoredModel) -> str:
     return f"The model of the file {stored.source['file']}" if "file" in stored.source else "A model given in Python"
 
 
+def told_the_model(learners: list[StoredLearner]) -> set[str]:
+    """Return the labels of those that were shown the model: they win by definition."""
+    shown = {name for name, entry in LEARNERS.items() if entry.shown_the_model}
+    return {entry.label for entry in learners if entry.source["name"] in shown}
+
+
 def findings(summary: Summary, learners: list[StoredLearner]) -> Iterator[str]:
     """Yield for each model who loses least, whether that is shown, and how that compares with the lower bound."""
-    shown = {name for name, entry in LEARNERS.items() if entry.shown_the_model}  # they win by definition
-    told = {entry.label for entry in learners if entry.source["name"] in shown}
+    told = told_the_model(learners)
     for model in model_labels(summary):
         rows = sorted((r for r in summary.rows if r.model == model), key=lambda r: r.mean)
         rows = [r for r in rows if r.learner not in told] or rows
         best = rows[0]
-        band = f" (95 % band {number(best.low)} to {number(best.high)})" if best.replications > 1 else ""
-        text = f"On {model}, {best.learner} loses {'least' if len(rows) > 1 else 'so much'}: {number(best.mean)} on average{band}"
+        band = f" (95 % band {number(best.low)} to {number(best.high)})"
+        text = f"On {model}, {best.learner} loses {'least: ' * (len(rows) > 1)}{number(best.mean)}"
+        text += f" on average{band}" if best.replications > 1 else ""
         text += _share(summary, best)
         if len(rows) > 1:
             near = [r.learner for r in rows[1:] if not _is_shown(summary, model, best.learner, r.learner)]

@@ -39,6 +39,7 @@ td {{ padding: .2rem .5rem; vertical-align: top; border-bottom: 1px solid var(--
 tr {{ break-inside: avoid; }}
 tr.first td {{ border-top: 1px solid var(--soft); }}
 tr.best td {{ font-weight: 600; }}
+th, td.n {{ overflow-wrap: break-word; }}
 .again {{ visibility: hidden; }}
 .n {{ text-align: right; font-variant-numeric: tabular-nums; }}
 .figures {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr)); gap: 1rem 1.5rem; }}

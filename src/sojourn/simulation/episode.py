@@ -64,10 +64,6 @@ class Episode:
         """Let the plan end with the decision that is pending."""
         self.under_way.epochs[LEFT] = 0
 
-    def ends_before(self, pair: int) -> bool:
-        """Return whether the plan is over on arriving at `pair`.   Paper: alg: CTUCRL, step 6"""
-        return bool(self.epochs_left <= 0 or self.left[pair] <= 0)
-
     @classmethod
     def compiled(cls, plan: Plan, index: int, start_epoch: int, under_way: PlanLeft) -> Episode:
         """Return the episode of a plan that a compiled planner has written to `under_way` itself."""

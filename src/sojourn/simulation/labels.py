@@ -44,6 +44,13 @@ class Labels:
         silent = self.silent_stream.poisson(self._silent[pairs] * holding_time[:, None])
         return self.numbers[event], silent
 
+    def named(self, pair: int, holding_time: float, next_state: int) -> dict[str, Any]:
+        """Return the event of the next epoch by name, and how often events that led nowhere were seen, as {name: times}."""
+        event, silent = self.draw(np.array([pair]), np.array([holding_time]), np.array([next_state]))
+        names = self.table.names
+        seen = {names[k]: int(times) for k, times in zip(self.table.silent, silent[0]) if times}
+        return {"event": names[int(event[0])], "silent": seen}
+
     def state(self) -> dict[str, np.ndarray]:
         return {"labels": stream_state(self.label_stream), "silent": stream_state(self.silent_stream)}
 

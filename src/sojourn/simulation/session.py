@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
@@ -20,6 +20,7 @@ from sojourn.model.knowledge import Knowledge
 from sojourn.model.numbers import shown
 from sojourn.model.scalars import is_number
 from sojourn.simulation.episode import Episode, chosen_pair, next_episode
+from sojourn.simulation.reported_events import ReportedEvents
 
 if TYPE_CHECKING:
     from sojourn.learn.estimate import Estimate
@@ -128,11 +129,14 @@ class Session:
         return SessionEpisode(episode.index, episode.start_epoch, np.array(episode.plan.policy), **tables)
 
     def report(self, holding_time: float, next_state: Any, reward: float | None = None, *, lump: float | None = None,
-               action: Any = None) -> None:
+               event: str | None = None, silent: Mapping[str, int] | None = None, action: Any = None) -> None:
         """Say how the pending action went: how long it held, where it led, and what it paid, if that is not as known.
 
         `reward` is all that was paid in the epoch; what is known to run up (`knowledge.running`) is taken as its running part.  Or
         give the `lump` sum alone, where that is what one knows.  `action` is what was really done, if it was not as advised.
+
+        For a learner of events, `event` names the one that ended the sojourn, where neither successor nor pay tells it, and
+        `silent` says how often events were seen that led nowhere, as in {"arrive": 2}.
         """
         if action is not None:
             self._pair = self._done(action)
@@ -152,7 +156,10 @@ class Session:
         elif lump is not None:
             paid = real_number("lump", lump)
         arrived = self.knowledge.states.position(next_state, "next_state", ReportError, "Nothing was counted.")
-        self._count(pair, tau, arrived, paid, running)
+        said = reward is not None or lump is not None
+        extra = paid - float(self.knowledge.reward[pair]) if said else None
+        seen = ReportedEvents(self.knowledge, pair, arrived, event, silent, extra)
+        self._count(pair, tau, arrived, paid if said else paid + seen.paid, running, seen)
         self.state_index, self._pair = arrived, None
         self.epoch += 1
         self.time += tau
@@ -197,9 +204,11 @@ class Session:
         self._tables = {name: np.array(value) for name, value in taken.items()}
         return self._episode
 
-    def _count(self, pair: int, holding_time: float, next_state: int, lump: float, running: float) -> None:
+    def _count(self, pair: int, holding_time: float, next_state: int, lump: float, running: float,
+               seen: ReportedEvents) -> None:
         row = (self.state_index, int(self.knowledge.pair_action[pair]), holding_time, next_state, lump, running)
-        self.learner.observe(History.of_parts(*(np.array([value]) for value in row)))
+        history = History.of_parts(*(np.array([value]) for value in row))
+        self.learner.observe(replace(history, event=seen.label, silent=seen.silent))
         self.counts.add(pair, holding_time, next_state, lump)
         if self._episode is not None:
             self._episode.spend(pair)

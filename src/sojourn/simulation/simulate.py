@@ -132,8 +132,10 @@ def _run(walk: Walk, points: list[Point], speed: Speed, seed: Seed, interrupted:
 def _trajectory(chunks: list[History]) -> History:
     columns = [column.name for column in fields(History)]
     if not chunks:
-        return History(*(np.zeros(0, dtype=np.int64 if c in ("state", "action", "next_state") else float) for c in columns))
-    return History(*(np.concatenate([getattr(chunk, c) for chunk in chunks]) for c in columns))
+        numbers = [c for c in columns if c not in ("event", "silent")]
+        return History(*(np.zeros(0, dtype=np.int64 if c in ("state", "action", "next_state") else float) for c in numbers))
+    told = [c for c in columns if getattr(chunks[0], c) is not None]
+    return History(**{c: np.concatenate([getattr(chunk, c) for chunk in chunks]) for c in told})
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def final_rows(summary: Summary) -> list[tuple[str, ...]]:
             r.learner,
             str(r.replications),
             number(r.mean),
-            f"{number(r.low)} to {number(r.high)}",
+            f"{number(r.low)} to {number(r.high)}" if r.replications > 1 else "-",
             number(r.median),
             number(r.worst),
             slope_cell(summary, r),
