@@ -86,10 +86,12 @@ def checked_setting(knowledge: Any, learner: Any, start: Any, seed: int, paramet
         for value in part if not isinstance(part.values, range) else ():
             written(value, names)
     if known.events is not None and (known.events.next_state < 0).any():
-        raise ParameterError(f"{int((known.events.next_state < 0).sum())} rows of knowledge.events lead nowhere, and a controller cannot be "
+        raise ParameterError(f"{int((known.events.next_state < 0).sum())} rows of knowledge.events lead nowhere, and a "
+                             "controller cannot be "
                              "told how often such events were seen; use knowledge() without events.")
     if known.events is not None and forbidden:
-        raise ParameterError(f"forbidden is {forbidden!r} and knowledge.events is given; together they are not supported. Leave the "
+        raise ParameterError(f"forbidden is {forbidden!r} and knowledge.events is given; together they are not supported. Leave "
+                             "the "
                              "forbidden actions out of the model.")
     given = dict(parameters or {})
     try:
