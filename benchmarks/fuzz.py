@@ -6,7 +6,7 @@
     python benchmarks/fuzz.py solve --seed 1 --first 4711 --count 1
 
 Case i of seed k is the same always.  A table of shape x verdict is printed; false intervals, nan and tracebacks, and cases
-without an answer after 60 s, are written to a file and make the exit code 1.
+without an answer after 60 s of the processor, are written to a file and make the exit code 1.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Load mutated files: each must load, and then be valid, or be refused in one sentence.
 
-    python benchmarks/fuzz_files.py [--count 2000] [--seconds N] [--seed K] [--kinds json,npz,toml,store] [--keep FOLDER]
+    python benchmarks/fuzz_files.py [--count 2000] [--seconds N] [--seed K] [--kinds json,npz,drn,toml,store] [--keep FOLDER]
 
-Models (.json, .npz), study files (.toml) and stores (.sqlite) are damaged at random: bits flipped, bytes cut, doubled, moved,
+Models (.json, .npz, .drn), study files (.toml) and stores (.sqlite) are damaged at random: bits flipped, bytes cut, doubled, moved,
 numbers replaced by huge, tiny and impossible ones, values by others of another type, members of the zip swapped, renamed,
 packed otherwise, rows of the store edited.  A model that loads is checked again and must come back equal from both formats.
 Anything else than a SojournError that names the file, more than LIMIT_SECONDS, or more than LIMIT_BYTES of memory is a failure;
@@ -41,8 +41,8 @@ from sojourn.study.summary import summarize
 
 LIMIT_SECONDS = 5.0
 LIMIT_BYTES = 500_000_000
-KINDS = ("json", "npz", "toml", "store")
-SHARES = {"json": 0.35, "npz": 0.35, "toml": 0.2, "store": 0.1}
+KINDS = ("json", "npz", "drn", "toml", "store")
+SHARES = {"json": 0.25, "npz": 0.25, "drn": 0.25, "toml": 0.15, "store": 0.1}
 
 STUDY = """
 [study]
@@ -127,7 +127,7 @@ def good_files(folder: Path, rng: np.random.Generator) -> dict[str, list[bytes]]
     """Return the bytes of good files of every kind; `model.json` is left in the folder for the study that names it."""
     found: dict[str, list[bytes]] = {kind: [] for kind in KINDS}
     for model in models(rng):
-        for kind in ("json", "npz"):
+        for kind in ("json", "npz", "drn"):
             path = folder / f"model.{kind}"
             model.save(path)
             found[kind].append(path.read_bytes())
@@ -170,6 +170,7 @@ def check_store(path: Path, folder: Path) -> None:
 CHECKS: dict[str, Callable[[Path, Path], None]] = {
     "json": check_model,
     "npz": check_model,
+    "drn": check_model,
     "toml": check_study,
     "store": check_store,
 }
@@ -219,7 +220,7 @@ def fuzz(
             rng = np.random.default_rng([seed, number])
             kind = kinds[int(rng.choice(len(kinds), p=shares / shares.sum()))]
             data = pick(rng, good[kind])
-            way = {"json": damaged_json, "npz": damaged_npz, "toml": damaged_toml}.get(kind)
+            way = {"json": damaged_json, "npz": damaged_npz, "toml": damaged_toml, "drn": damaged_toml}.get(kind)
             data = way(data, rng) if way else damaged_store(data, rng, folder)
             answer = try_one(kind, data, folder)
             counts[kind, answer if answer in ("loaded", "refused") else "failed"] += 1

@@ -1,65 +1,179 @@
-"""The three methods of solving side by side in one run: seconds, and ratios to the fastest.
+"""`solve` beside the solvers of other packages: the same models, the same precision (1e-6 relative), a process for each.
 
-Queues factorize well and mix slowly; random graphs mix fast and fill the factors: there policy iteration and the linear
-programme end at a few thousand states, while value iteration goes on.
+    python benchmarks/solving.py --peers PYTHON [--states 1000000] [--minutes 10] [--only TEXT] [--json FILE]
+
+PYTHON is the interpreter of an environment with `stormpy`, `mdpsolver` and `pymdptoolbox`; without it only our own figures are
+printed.  Every process is held to one processor.  Storm reads `.drn` files: the uniformized model as an MDP, and the model itself
+as a Markov automaton; the others get the uniformized model.  Building (or reading) and solving are timed apart; CPU seconds decide.
 """
 
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from _large_models import suite
 from scipy import sparse
 
 from sojourn.model.ctmdp import CTMDP
-from sojourn.solving.solve import METHODS, solve
+from sojourn.solving.solve import solve
 
-SIZES = {"queue_network": [25, 400, 2500, 10_000], "random_graph": [25, 400, 1600]}
-
-
-def queue_network(n: int) -> CTMDP:
-    """Two queues in series on an about square grid of n states, two service speeds."""
-    side = max(2, int(np.sqrt(n)))
-    state = np.repeat(np.arange(side * side), 2)
-    speed = np.tile([1.0, 1.5], side * side)
-    x, y = state // side, state % side
-    moves = [(0.7 * (x < side - 1), side), (speed * ((x > 0) & (y < side - 1)), 1 - side), (1.2 * (y > 0), -1)]
-    pair = np.concatenate([np.flatnonzero(rate) for rate, _ in moves])
-    to = np.concatenate([(state + step)[np.flatnonzero(rate)] for rate, step in moves])
-    value = np.concatenate([rate[np.flatnonzero(rate)] for rate, _ in moves])
-    matrix = sparse.csr_matrix((value, (pair, to)), shape=(len(state), side * side))
-    total = np.asarray(matrix.sum(axis=1)).ravel()
-    return CTMDP.from_pairs(state, np.tile([0, 1], side * side), sparse.diags(1 / total) @ matrix, total,
-                            running=-(x + y) - 0.5 * (speed > 1) * (x > 0), normalize_rows=True)
+TOLERANCE = 1e-6
+PEERS = ("storm", "storm-ma", "mdpsolver", "pymdptoolbox")
+HERE = Path(__file__).resolve()
 
 
-def random_graph(n: int) -> CTMDP:
-    """n states, 3 actions, 4 random successors each: mixes fast, fills the factors."""
-    rng = np.random.default_rng(n)
-    pairs = 3 * n
-    where = (np.repeat(np.arange(pairs), 4), rng.integers(0, n, 4 * pairs))
-    weight = sparse.csr_matrix((rng.random(4 * pairs), where), shape=(pairs, n))
-    total = np.asarray(weight.sum(axis=1)).ravel()
-    return CTMDP.from_pairs(np.repeat(np.arange(n), 3), np.tile([0, 1, 2], n), sparse.diags(1 / total) @ weight,
-                            rng.uniform(0.5, 4, pairs), rng.normal(size=pairs), normalize_rows=True)
+def uniformized(model: CTMDP) -> tuple[sparse.csr_matrix, np.ndarray, float]:
+    """Return (transition rows, cost per step, uniform rate), every state staying where it is now and then."""
+    uniform = 1.02 * float(model.rate.max())
+    stay = sparse.csr_matrix((1 - model.rate / uniform, (np.arange(model.n_pairs), model.pair_state)), shape=model.matrix.shape)
+    rows = (sparse.diags(model.rate / uniform) @ model.matrix + stay).tocsr()
+    rows.sort_indices()
+    rows.data /= np.repeat(np.asarray(rows.sum(axis=1)).ravel(), np.diff(rows.indptr))
+    return rows, -(model.expected_reward * model.rate + model.running) / uniform, uniform
 
 
-def main(sizes: list[int]) -> None:
-    """Print a table."""
-    for method in METHODS:  # imports and compilation are not part of the comparison
-        solve(queue_network(9), method=method)
-    print(f"{'model':<14}{'states':>8}" + "".join(f"{m:>28}" for m in METHODS))
-    for family in (queue_network, random_graph):
-        for n in sizes or SIZES[family.__name__]:
-            model = family(n)
-            seconds = {}
-            for method in METHODS:
-                began = time.perf_counter()
-                solve(model, method=method)
-                seconds[method] = time.perf_counter() - began
-            best = min(seconds.values())
-            cells = (f"{seconds[m]:.3f} s ({seconds[m] / best:.1f} x)" for m in METHODS)
-            print(f"{family.__name__:<14}{model.n_states:>8}" + "".join(f"{c:>28}" for c in cells), flush=True)
+def write_arrays(model: CTMDP, path: Path) -> None:
+    """Write the uniformized model for the packages that take arrays."""
+    rows, cost, uniform = uniformized(model)
+    np.savez(path, pair_start=model.pair_start, row_start=rows.indptr, next_state=rows.indices, probability=rows.data, cost=cost,
+             uniform=uniform, scale=np.abs(cost).mean())
+
+
+def write_mdp(model: CTMDP, path: Path) -> None:
+    """Write the uniformized model as a `.drn` file, costs per unit of time: its average is the average cost of the model."""
+    rows, cost, uniform = uniformized(model)
+    start, to, p, paid = rows.indptr.tolist(), rows.indices.tolist(), rows.data.tolist(), (cost * uniform).tolist()
+    pairs = model.pair_start.tolist()
+    with path.open("w") as file:
+        file.write(f"@type: MDP\n@parameters\n\n@reward_models\ncost \n@nr_states\n{model.n_states}\n@nr_choices\n{model.n_pairs}\n"
+                   "@model\n")
+        for s in range(model.n_states):
+            lines = [f"state {s}{' init' if s == 0 else ''}\n"]
+            for k in range(pairs[s], pairs[s + 1]):
+                lines.append(f"\taction {k - pairs[s]} [{paid[k]!r}]\n")
+                lines.extend(f"\t\t{to[i]} : {p[i]!r}\n" for i in range(start[k], start[k + 1]))
+            file.write("".join(lines))
+
+
+def write_automaton(model: CTMDP, path: Path) -> None:
+    """Write the model as a Markov automaton: an immediate state per state, a timed state per choice, costs per unit of time."""
+    n, start, to = model.n_states, model.row_start.tolist(), model.next_state.tolist()
+    p, rate, pairs = model.probability.tolist(), model.rate.tolist(), model.pair_start.tolist()
+    cost = (-(model.expected_reward * model.rate + model.running)).tolist()
+    with path.open("w") as file:
+        file.write(f"@type: Markov Automaton\n@parameters\n\n@reward_models\ncost \n@nr_states\n{n + model.n_pairs}\n@nr_choices\n"
+                   f"{2 * model.n_pairs}\n@model\n")
+        for s in range(n):
+            file.write(f"state {s} !0 [0]{' init' if s == 0 else ''}\n" + "".join(
+                f"\taction {k - pairs[s]} [0]\n\t\t{n + k} : 1\n" for k in range(pairs[s], pairs[s + 1])))
+        for k in range(model.n_pairs):
+            file.write(f"state {n + k} !{rate[k]!r} [{cost[k]!r}]\n\taction 0 [0]\n" + "".join(
+                f"\t\t{to[i]} : {p[i]!r}\n" for i in range(start[k], start[k + 1])))
+
+
+WRITERS = {"storm": (write_mdp, "mdp.drn"), "storm-ma": (write_automaton, "ma.drn"), "mdpsolver": (write_arrays, "arrays.npz"),
+           "pymdptoolbox": (write_arrays, "arrays.npz")}
+
+
+def our_own(name: str) -> dict[str, Any]:
+    """Build and solve in this process; compiled code is loaded and warm."""
+    for warm in ("random 1000", "tandem 30x30 load 0.6", "line 10000 load 0.6"):
+        solve(suite(10**7)[warm](), tolerance=TOLERANCE)
+    began = time.perf_counter(), time.process_time()
+    model = suite(10**7)[name]()
+    built = time.perf_counter() - began[0], time.process_time() - began[1]
+    seconds = []
+    for _ in range(3 if model.n_states < 50_000 else 1):
+        began = time.perf_counter(), time.process_time()
+        found = solve(model, tolerance=TOLERANCE)
+        seconds.append((time.process_time() - began[1], time.perf_counter() - began[0]))
+    cpu, wall = min(seconds)
+    return {"gain": -found.gain, "build": built, "solve": (wall, cpu), "method": found.method,
+            "width": (found.gain_bounds[1] - found.gain_bounds[0]) / abs(found.gain),
+            "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+
+
+def run(command: list[str], minutes: float) -> dict[str, Any]:
+    """Run a process on one processor and return what it prints, or why there is nothing."""
+    def one_processor() -> None:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+    one_thread = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60 * minutes, preexec_fn=one_processor,
+                              env=one_thread)
+    except subprocess.TimeoutExpired:
+        return {"failed": f"not ended after {minutes:g} min"}
+    if done.returncode:
+        return {"failed": (done.stderr.strip().splitlines() or ["ended without a word"])[-1][:70]}
+    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+
+
+def compared(name: str, python: str | None, minutes: float) -> dict[str, dict[str, Any]]:
+    """Return {who: figures} for one model."""
+    found = {"sojourn": run([sys.executable, str(HERE), "--own", name], minutes)}
+    if python is None:
+        return found
+    model = suite(10**7)[name]()
+    with tempfile.TemporaryDirectory() as folder:
+        for peer in PEERS:
+            write, file = WRITERS[peer]
+            path = Path(folder) / file
+            if not path.exists():
+                write(model, path)
+            command = [python, str(HERE.parent / "_peers.py"), peer.removesuffix("-ma"), str(path), str(TOLERANCE)]
+            found[peer] = run(command, minutes)
+    return found
+
+
+def table_lines(name: str, found: dict[str, dict[str, Any]]) -> list[str]:
+    """Return a line for each program, ratios of CPU seconds to our own."""
+    lines, own = [], found["sojourn"].get("solve", (np.nan, np.nan))[1]
+    for who, got in found.items():
+        if "failed" in got:
+            lines.append(f"{name:<28}{who:<14}{got['failed']}")
+            continue
+        lines.append(f"{name:<28}{who:<14}{got['gain']:>14.8g}{got['build'][1]:>10.3f}{got['solve'][1]:>11.4f}{got['solve'][0]:>11.4f}"
+                     f"{got['solve'][1] / own:>9.1f}{got['megabytes']:>9.0f}  {got.get('method', '')}")
+    ended = [got["solve"][1] for who, got in found.items() if who != "sojourn" and "failed" not in got]
+    if ended:
+        lines.append(f"{name:<28}{'fastest peer':<14}{min(ended) / own:>14.2f} x our CPU seconds")
+    return lines
+
+
+def main() -> None:
+    """Print the table."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--peers")
+    options.add_argument("--states", type=int, default=100_000)
+    options.add_argument("--minutes", type=float, default=10)
+    options.add_argument("--only", default="")
+    options.add_argument("--json")
+    options.add_argument("--own", help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.own:
+        print(json.dumps(our_own(chosen.own)))
+        return
+    print(f"{'model':<28}{'program':<14}{'average cost':>14}{'build s':>10}{'solve CPU':>11}{'solve wall':>11}{'ratio':>9}"
+          f"{'MB':>9}")
+    everything = {}
+    for name in suite(chosen.states):
+        if chosen.only in name:
+            everything[name] = compared(name, chosen.peers, chosen.minutes)
+            print("\n".join(table_lines(name, everything[name])), flush=True)
+            if chosen.json:
+                Path(chosen.json).write_text(json.dumps(everything, indent=1))
 
 
 if __name__ == "__main__":
-    main([int(a) for a in sys.argv[1:]])
+    main()

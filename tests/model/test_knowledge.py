@@ -1,10 +1,13 @@
 """What a learner may know: pairs, rewards, rate bounds; the supports only if told."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
 from sojourn.errors import ModelError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.explore import Choice
 from sojourn.model.knowledge import Knowledge
 
 
@@ -78,3 +81,47 @@ def test_knowledge_from_tables_equals_that_of_the_model(golden_model):
 def test_bad_knowledge_is_refused_with_its_value(change, shown):
     with pytest.raises(ModelError, match=shown):
         Knowledge.from_arrays(**{"reward": [[1, 2]], "rate_bounds": (1, 2), **change})
+
+
+def pay(choice, supports):
+    said = {"reward": choice.reward, "cost": choice.cost, "running_cost": choice.running_cost}
+    return said | ({"next": list(choice.rates)} if supports else {})
+
+
+def test_what_one_knows_of_a_queue_is_what_its_model_would_tell():
+    def choices(n):
+        arrive = {n + 1: 0.8} if n < 4 else {}
+        if n == 0:
+            return {"idle": Choice(arrive, reward=1.0)}
+        return {action: Choice({**arrive, n - 1: mu}, running_cost=n + price, cost=0.5)
+                for action, mu, price in (("slow", 1.0, 0.5), ("fast", 2.0, 3.0))}
+
+    model = CTMDP.explore(0, choices)
+    for supports in (False, True):
+        told = model.knowledge(supports=supports)
+        known = Knowledge.from_choices({n: {a: pay(c, supports) for a, c in choices(n).items()} for n in range(5)}, model.bounds)
+        for part in fields(Knowledge):
+            one, two = getattr(known, part.name), getattr(told, part.name)
+            assert np.array_equal(one, two) if isinstance(two, np.ndarray) else one == two, part.name
+    assert known.pair(3, "fast") == model.pair(3, "fast")
+
+
+def test_a_number_is_a_lump_sum_and_a_list_says_nothing_of_pay():
+    known = Knowledge.from_choices({(0, 1): {"a": 2, "b": -1.5}, (1, 0): ["b", "c"]}, (1, 2))
+    assert known.reward.tolist() == [2, -1.5, 0, 0] and known.running.tolist() == [0] * 4 and known.actions == ("a", "b", "c")
+    assert known.states == ((0, 1), (1, 0)) and known.pair_start.tolist() == [0, 2, 4]
+    with pytest.raises(ModelError, match=r"action 'a' is not admissible in state \(1, 0\); choose of: b, c"):
+        known.pair((1, 0), "a")
+
+
+@pytest.mark.parametrize(("choices", "bounds", "words"), [
+    ({}, (1, 2), "choices is {}"), ([1], (1, 2), r"choices is \[1\]"), ({"a": {}}, (1, 2), "at least one action"),
+    ({"a": 3}, (1, 2), r"choices\['a'\] is 3"), ({"a": {"x": "much"}}, (1, 2), r"choices\['a'\]\['x'\] is 'much'"),
+    ({"a": {"x": {"pay": 1}}}, (1, 2), "no key named 'pay'"), ({"a": {"x": {"cost": None}}}, (1, 2), "'cost'.* is None"),
+    ({"a": {"x": {"next": ["b"]}}}, (1, 2), "no state named 'b'"), ({"a": {"x": {"next": "a"}}}, (1, 2), "list of the states"),
+    ({"a": {"x": {"next": ["a"]}, "y": 1.0}}, (1, 2), "'y' in 'a' does not say where"), ({"a": ["x"]}, (2, 1), "Swap"),
+    ({"a": ["x"], 1: ["x"], "1": ["x"]}, (1, 2), "stands twice"), ({"a": [1, "1"]}, (1, 2), "stands twice"),
+])
+def test_what_cannot_be_known_is_refused_with_its_place(choices, bounds, words):
+    with pytest.raises(ModelError, match=words):
+        Knowledge.from_choices(choices, bounds)

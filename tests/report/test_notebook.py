@@ -36,7 +36,8 @@ def shown(tmp_path_factory):
     """Run the cells in a kernel and return what each showed: {kind: content}, all outputs together."""
     folder = tmp_path_factory.mktemp("notebook")
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in CELLS.values()])
-    nbclient.NotebookClient(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
+    nbclient.NotebookClient(book, timeout=600, startup_timeout=600, kernel_name="python3",
+                            resources={"metadata": {"path": str(folder)}}).execute()
     found = {}
     for name, cell in zip(CELLS, book.cells, strict=True):
         found[name] = [dict(output.get("data", {}), stream=output.get("text", "")) for output in cell.outputs]

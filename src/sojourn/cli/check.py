@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, policy_object, print_json, read_model
+from sojourn.cli.common import json_option, model_argument, policy_object, print_json, read_model, say
 
 
 @click.command("check")
@@ -20,11 +20,11 @@ def command(model: str, as_json: bool) -> None:
         answers = {key: as_object(found, getattr(verdicts, key)) for key in verdicts.__dataclass_fields__}
         print_json({"model": found.name, **answers})
         return
-    click.echo(repr(found)[1:-1])
+    say(repr(found)[1:-1])
     for verdict in verdicts:
         word = {True: "yes", False: "NO", None: "not decided"}[verdict.holds]
         click.echo(f"{verdict.question}: {word}")
-        click.echo(f"    {verdict.statement}")
+        say(f"    {verdict.statement}")
 
 
 def as_object(model: Any, verdict: Any) -> dict[str, Any]:

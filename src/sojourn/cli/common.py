@@ -3,14 +3,38 @@
 import json
 import math
 import os
+import re
+import shutil
 import sys
+import textwrap
 from typing import Any
 
 import click
 
 from sojourn.errors import ModelError, unknown_name
 
-model_argument = click.argument("model", metavar="MODEL")
+NARROWEST = 20  # columns below which lines are left as they are
+
+
+
+def _models(context: click.Context, argument: click.Parameter, text: str) -> list[Any]:
+    """Return how a MODEL that begins with `text` may go on: the families of the zoo, else a file."""
+    from click.shell_completion import CompletionItem
+
+    from sojourn.zoo.catalogue import families
+
+    named = [CompletionItem(name) for name in families() if name.startswith(text)]
+    return named or [CompletionItem(text, type="file")]
+
+
+def learner_names(context: click.Context, option: click.Parameter, text: str) -> list[str]:
+    """Return the learners whose names begin with `text`."""
+    from sojourn.learn.catalogue import LEARNERS
+
+    return [name for name in LEARNERS if name.startswith(text)]
+
+
+model_argument = click.argument("model", metavar="MODEL", shell_complete=_models)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
 
 
@@ -56,6 +80,27 @@ def print_json(value: Any) -> None:
     """Print one strict JSON object; where stdout cannot hold every character, those beyond ASCII are escaped."""
     unicode = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
     click.echo(json.dumps(plain(value), allow_nan=False, ensure_ascii=not unicode))
+
+
+def say(text: str) -> None:
+    """Print lines; on a terminal those too long for it are folded, and what follows stands below the first gap of the line."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 0
+    click.echo("\n".join(folded(text, width)))
+
+
+def folded(text: str, width: int) -> list[str]:
+    """Return the lines of a text, each folded to `width` characters (0: as long as it is).
+
+    >>> folded("regret  2.5 after ten decisions, and so on", 24)
+    ['regret  2.5 after ten', '        decisions, and', '        so on']
+    """
+    found = []
+    for line in text.split("\n"):
+        gap = re.match(r" *\S+(?: \S+)* {2,}|( *)", line)
+        indent = " " * min(gap.end() if gap and gap[0].strip() else 4, max(width // 2, 1))
+        fits = len(line) <= width or width < NARROWEST
+        found += [line] if fits else textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False) or [line]
+    return found
 
 
 def console(stderr: bool = False) -> Any:

@@ -8,10 +8,13 @@ from sojourn.cli.common import json_option, print_json, read_model
 @click.command("convert")
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
+@click.option("--reward", metavar="NAME", help="The reward model to read, where a .drn file has several.")
 @json_option
-def command(source: str, target: str, as_json: bool) -> None:
-    """Write the model IN (a file or a zoo model) to the file OUT, .json or .npz; OUT is replaced in one step."""
-    model = read_model(source)
+def command(source: str, target: str, reward: str | None, as_json: bool) -> None:
+    """Write the model IN (a file or a zoo model) to the file OUT, .json, .npz or .drn; OUT is replaced in one step."""
+    from sojourn.model.files import load
+
+    model = read_model(source) if reward is None else load(source, reward)
     model.save(target)
     if as_json:
         sizes = {"states": model.n_states, "actions": model.n_actions, "pairs": model.n_pairs}

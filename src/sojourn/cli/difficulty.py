@@ -2,7 +2,7 @@
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, print_json, read_model
+from sojourn.cli.common import json_option, model_argument, print_json, read_model, say
 
 
 @click.command("difficulty")
@@ -37,6 +37,6 @@ def command(
     if as_json:
         print_json(found.as_dict())
     else:
-        click.echo(found.table(rows))
+        say(found.table(rows))
         if picture is not None:
             click.echo(f"\ncard written to {picture}")

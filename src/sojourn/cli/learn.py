@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, named_state, print_json, read_model
+from sojourn.cli.common import json_option, learner_names, model_argument, named_state, print_json, read_model, say
 from sojourn.errors import ParameterError, RewardScaleWarning
 from sojourn.model.columns import columns
 from sojourn.zoo.syntax import parse_parameters
@@ -21,7 +21,7 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
 
 @click.command("learn")
 @model_argument
-@click.option("--learner", "name", default="default", show_default=True, metavar="NAME",
+@click.option("--learner", "name", default="default", show_default=True, metavar="NAME", shell_complete=learner_names,
               help="A name of `sojourn learners`, or module:Class (a file here, or a module).")
 @click.option("--epochs", type=float, help="How many decisions (1e6 if no --time is given).")
 @click.option("--time", "max_time", type=float, help="How much time instead; the regret is then R_T.")
@@ -51,7 +51,7 @@ def command(model: str, as_json: bool, picture: str | None, **options: Any) -> N
     if as_json:
         print_json(as_object(run, label))
     else:
-        click.echo("\n".join(in_words(run, label)))
+        say("\n".join(in_words(run, label)))
     if picture:  # last: whatever is wrong with it, the result is out
         run.plot(path=picture)
         if not as_json:
@@ -124,6 +124,7 @@ def as_object(run: Any, label: str) -> dict[str, Any]:
     return {
         "learner": label, "parameters": run.settings, **last, "episodes": run.episodes.total,
         "decisions_per_second": run.decisions_per_second, "interrupted": run.interrupted,
+        "events": run.structure.as_dict() if run.structure is not None else None,
         "checkpoints": [point._asdict() for point in points],
     }
 
@@ -150,6 +151,7 @@ def in_words(run: Any, label: str) -> list[str]:
         f"lost           {last.pseudo_regret:.6g} by its choices in {last.epochs:,} decisions (the pseudo-regret)",
         f"regret         {last.regret:.6g} as it happened, luck with holding times and jumps included (it may be negative)",
         *against_bounds(run, last.epochs),
+        *([f"events         {run.structure}"] if run.structure is not None and run.structure.events else []),
         f"speed          {run.decisions_per_second:.3g} decisions per second",
         "", *table,
     ]
@@ -158,7 +160,8 @@ def in_words(run: Any, label: str) -> list[str]:
 def against_bounds(run: Any, epochs: int) -> list[str]:
     """Return what the lower bound says about this run and what not (thm:main); nothing where the model has none.
 
-    A learner that is told the supports is compared with C(M), another with C_u(M).
+    A learner that is told the supports is compared with C(M), another with C_u(M), a learner of events with the constant of
+    hidden events.
     """
     from sojourn.errors import SojournError
     from sojourn.instance.difficulty import difficulty
@@ -168,6 +171,8 @@ def against_bounds(run: Any, epochs: int) -> list[str]:
     if known is None or run.model.n_states > LARGE or epochs < 3:
         return []
     try:
+        if known.events is not None:  # another class of models, another bound
+            return [f"lower bound    {difficulty(run.model).events.words()}"]
         found = difficulty(run.model, (known.rate_min, known.rate_max))
         supports = known.supports_known
         name, constant = ("C(M)", found.lower_bound_constant) if supports else ("C_u(M)", found.lower_bound_constant_unknown)

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import click
 
-from sojourn.cli.common import json_option, print_json
+from sojourn.cli.common import json_option, print_json, say
 
 
 @click.command("learners")
@@ -18,7 +18,7 @@ def command(as_json: bool) -> None:
         print_json({"learners": [{key: value for key, value in asdict(entry).items() if key != "home"} for entry in entries]})
         return
     for entry in entries:
-        click.echo(f"{entry.name}: {entry.summary}")
-        click.echo(f"    knows   {entry.knows}")
-        click.echo(f"    proved  {entry.proved}")
-        click.echo(f"    source  {entry.source}")
+        say(f"{entry.name}: {entry.summary}")
+        say(f"    knows   {entry.knows}")
+        say(f"    proved  {entry.proved}")
+        say(f"    source  {entry.source}")

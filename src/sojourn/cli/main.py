@@ -63,7 +63,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = sojourn(standalone_mode=False)
+        code = sojourn(standalone_mode=False, prog_name="sojourn")
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()

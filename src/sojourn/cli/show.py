@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, print_json, read_model
+from sojourn.cli.common import json_option, learner_names, model_argument, print_json, read_model, say
 from sojourn.model.columns import columns
 
 ROWS = 16
@@ -13,10 +13,11 @@ ROWS = 16
 @click.command("show")
 @model_argument
 @click.option("--plot", "picture", metavar="FILE", help="Draw the model to FILE (.png, .svg, .pdf).")
-@click.option("--kind", default="auto", show_default=True, metavar="KIND", help="graph, grid, curves or auto.")
+@click.option("--kind", default="auto", show_default=True, type=click.Choice(["auto", "graph", "grid", "curves"]),
+              help="How to draw it.")
 @click.option("--path", "sample", metavar="FILE", help="Draw a sample path with its regret to FILE.")
-@click.option("--learner", "learner_name", default="ct-ucrl", show_default=True, metavar="NAME",
-              help="Who walks the sample path: a learner, `optimal` or `random`.")
+@click.option("--learner", "learner_name", default="default", show_default=True, metavar="NAME", shell_complete=learner_names,
+              help="Who walks the sample path: a name of `sojourn learners`, or `optimal`.")
 @click.option("--epochs", default=500, show_default=True, type=click.IntRange(1, 1_000_000), help="Decisions of the sample path.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the sample path.")
 @json_option
@@ -35,7 +36,7 @@ def command(model: str, picture: str | None, kind: str, sample: str | None, lear
     if as_json:
         print_json({**as_object(found), "plot": picture, "path": sample})
         return
-    click.echo("\n".join(in_words(found)))
+    say("\n".join(in_words(found)))
     for file in filter(None, (picture, sample)):
         click.echo(f"wrote {file}")
 
@@ -69,17 +70,13 @@ def _row(model: Any, pair: int) -> list[tuple[int, float]]:
 
 
 def _walked(model: Any, name: str, epochs: int, seed: int) -> Any:
-    """Return a recorded run of the learner (or of the optimal, or a uniformly random, policy)."""
-    import numpy as np
-
+    """Return a recorded run of the learner, or of the optimal policy."""
     from sojourn.cli.learn import built
     from sojourn.simulation.simulate import simulate
     from sojourn.solving.solve import solve
 
     if name == "optimal":
         who: Any = solve(model).policy
-    elif name == "random":
-        who = model.admissible / np.sum(model.admissible, axis=1, keepdims=True)
     else:
         options = dict.fromkeys(("rate_bounds", "delta", "horizon", "reward_range"))
         who = built(model, {**options, "name": name, "seed": seed, "supports": False, "param": ()})

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, policy_object, print_json, read_model
+from sojourn.cli.common import json_option, model_argument, policy_object, print_json, read_model, say
 from sojourn.model.columns import columns
 
 ROWS = 24
@@ -25,7 +25,7 @@ def command(model: str, method: str, tolerance: float, as_json: bool) -> None:
     if as_json:
         print_json(as_object(solution))
     else:
-        click.echo("\n".join(in_words(solution)))
+        say("\n".join(in_words(solution)))
 
 
 def as_object(solution: Any) -> dict[str, Any]:

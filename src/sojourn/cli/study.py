@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, print_json
-from sojourn.errors import ParameterError, ReplicationError, SojournError, StoreError
+from sojourn.cli.common import json_option, print_json, say
+from sojourn.errors import ParameterError, ReplicationError, SojournError, SojournWarning, StoreError
 
 store_argument = click.argument("store", metavar="STORE", type=click.Path(path_type=Path))
 regret_option = click.option(
@@ -71,6 +72,7 @@ def run(
     study = _read(lambda: Study.from_toml(file, store))
     executor = dask_executor(dask, workers) if dask else None
     failed = ""
+    warnings.filterwarnings("ignore", message="interrupted", category=SojournWarning)  # said below, in one line
     try:
         study.run(
             workers=workers,
@@ -82,6 +84,9 @@ def run(
         )
     except ReplicationError as error:
         failed = str(error)
+    if study.interrupted:
+        click.echo(study.left_words().replace("Run it again to go on", "Run the same command to go on"), err=True)
+        sys.exit(130)
     if report is not None and (not failed or study.status()["finished"]):
         study.report(report)
     if not quiet:
@@ -93,8 +98,6 @@ def run(
 
 def _read(make: Any) -> Any:
     """Read a study: its problems each on a line of their own, warnings as one line each."""
-    import warnings
-
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
@@ -226,7 +229,7 @@ def summary(store: Path, regret: str, band: str, latex: bool, as_json: bool) -> 
             }
         )
     else:
-        click.echo(latex_table(found) if latex else str(found), nl=not latex)
+        click.echo(latex_table(found), nl=False) if latex else say(str(found))
 
 
 @command.command()

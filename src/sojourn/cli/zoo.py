@@ -2,7 +2,7 @@
 
 import click
 
-from sojourn.cli.common import json_option, print_json
+from sojourn.cli.common import json_option, print_json, say
 from sojourn.model.columns import columns
 
 
@@ -17,8 +17,8 @@ def command(name: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"families": [each.as_dict() for each in found]})
     elif name is not None:
-        click.echo(found[0].explain())
+        say(found[0].explain())
     else:
         rows = [(each.name, each.summary) for each in found]
-        click.echo("\n".join(columns(("family", "what it is"), rows)))
-        click.echo("\n`sojourn zoo NAME` explains one; `sojourn solve NAME:parameter=value` solves it.")
+        say("\n".join(columns(("family", "what it is"), rows)))
+        say("\n`sojourn zoo NAME` explains one; `sojourn solve NAME:parameter=value` solves it.")

@@ -87,12 +87,10 @@ def checked_setting(knowledge: Any, learner: Any, start: Any, seed: int, paramet
             written(value, names)
     if known.events is not None and (known.events.next_state < 0).any():
         raise ParameterError(f"{int((known.events.next_state < 0).sum())} rows of knowledge.events lead nowhere, and a "
-                             "controller cannot be "
-                             "told how often such events were seen; use knowledge() without events.")
+                             "controller cannot be told how often such events were seen; use knowledge() without events.")
     if known.events is not None and forbidden:
         raise ParameterError(f"forbidden is {forbidden!r} and knowledge.events is given; together they are not supported. Leave "
-                             "the "
-                             "forbidden actions out of the model.")
+                             "the forbidden actions out of the model.")
     given = dict(parameters or {})
     try:
         json.dumps(given, allow_nan=False)

@@ -13,6 +13,7 @@ from sojourn.instance.proof import REFINED_STATES
 from sojourn.instance.rows import Rows, known_rows
 from sojourn.kernels.least_divergence import STRICT, excess, least_divergence_row, least_divergences
 from sojourn.model.ctmdp import CTMDP
+from sojourn.solving.value import power_near
 
 GRID = 129
 
@@ -47,15 +48,16 @@ def least_divergence(
         value = value + rows.paid
     k, rate, row = np.zeros(model.n_pairs), model.rate.copy(), rows.probability.copy()
     here = np.zeros(model.n_pairs)
+    money = power_near(float(np.abs(value).max(initial=0.0)))  # K does not depend on the unit of money: products must not underflow
     least_divergences(
         rows.row_start,
         rows.probability,
-        value,
+        value / money,
         here,
         model.rate,
-        model.reward,
-        model.running,
-        gain,
+        model.reward / money,
+        model.running / money,
+        gain / money,
         *rate_bounds,
         wanted,
         k,

@@ -16,8 +16,11 @@ from sojourn.model.numbers import real_number
 
 
 def lower_bound_constant(best: Optimum, found: LeastDivergence) -> float:
-    """Return C(M) = Σ over critical pairs of φ*/K, in reward; 0 if nothing is critical.   Paper: eq:CM"""
-    c = found.critical
+    """Return C(M) = Σ over critical pairs of φ*/K, in reward; 0 if nothing is critical.   Paper: eq:CM
+
+    A pair whose gap is rounding, so that K comes out as 0, is left out; the interval's upper end is open then.
+    """
+    c = found.critical & (found.k > 0)
     return math.fsum(best.gap[c] / found.k[c])
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sojourn.learn.counts import Counts
 from sojourn.learn.learner import Learner, Plan
+
+if TYPE_CHECKING:
+    from sojourn.learn.structure_test import Evidence
 
 
 class Planning(Protocol):
@@ -41,6 +44,12 @@ def is_learner(value: Any) -> bool:
 def called(learner: Any) -> str:
     """Return how a learner is called in tables and titles: as whoever asked for it said it, or else by its class."""
     return str(getattr(learner, "called", "") or type(learner).__name__)
+
+
+def structure_of(learner: Any) -> Evidence | None:
+    """Return the evidence against the events that a learner was told, as of now; None where it was told of none."""
+    found: Evidence | None = getattr(learner, "structure", None)
+    return found
 
 
 def abilities_of(learner: Any) -> Abilities:

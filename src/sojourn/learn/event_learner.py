@@ -58,9 +58,14 @@ class EventLearner(Learner):
         """Return the plan of a child."""
         raise NotImplementedError(f"{type(self).__name__} has no plan_events(); a learner of events needs one.")
 
+    @property
+    def structure(self) -> Evidence:
+        """The evidence against the declared events in what was counted so far."""
+        return self.test.evidence(self.events)
+
     def examine(self) -> Evidence:
         """Return the evidence against the declared events in what was counted so far, and keep the largest."""
-        found = self.test.evidence(self.events)
+        found = self.structure
         self.tested_epoch = self.counts.epoch
         self.evidence = max(self.evidence, found.log_e)
         if found.rejected and not self.rejected_epoch:

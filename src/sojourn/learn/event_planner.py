@@ -13,7 +13,7 @@ from sojourn.model.events import EventTable
 from sojourn.model.knowledge import Knowledge
 
 MOST_WORK = 3e8  # multiplications of one elimination; beyond, sweeps
-SWEEPS = 3000  # in one plan
+FIRST_SWEEPS, SWEEPS = 20, 3000  # in one plan, before the size of the gain is known and after
 
 
 class Found(NamedTuple):
@@ -49,8 +49,10 @@ class EventPlanner:
         jumps = rows.next_state >= 0
         total = np.concatenate([[0.0], np.cumsum(np.where(jumps, rows.coefficient * high[rows.event], 0.0))])
         uniform = 1.0001 * float(np.diff(total[rows.row_start]).max())
-        wanted = tolerance * max(abs(start.gain), 1e-12 * uniform)
-        least, most, bias, pair = event_sweeps(rows, low, high, start.bias, uniform, SWEEPS, wanted)
+        least, most, bias, pair = event_sweeps(rows, low, high, start.bias, uniform, FIRST_SWEEPS, 0.0)
+        wanted = tolerance * abs(least + most) / 2
+        if most - least > wanted:
+            least, most, bias, pair = event_sweeps(rows, low, high, bias, uniform, SWEEPS, wanted)
         return Found((least + most) / 2, bias, pair)
 
 

@@ -24,7 +24,7 @@ from sojourn.errors import ParameterError, ReportError
 from sojourn.kernels.driver import planner
 from sojourn.kernels.ledger import LEFT, NO_LIMIT, Desk, empty_plan
 from sojourn.learn.counts import NO_SLOTS, Counts, pairs_of
-from sojourn.learn.saving import given_parameters, header, plain_parameters, refuse_others, settings_of
+from sojourn.learn.saving import given_parameters, header, in_words, plain_parameters, refuse_others, settings_of
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
 
@@ -200,7 +200,8 @@ class Learner:
             setattr(self, name, np.array(new, dtype=old.dtype) if isinstance(old, np.ndarray) else type(old)(new))
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={text}" for name, text in self.parameters.items() if text != "None")
+        used = {name: in_words(self.settings.get(name)) if text == "None" else text for name, text in self.parameters.items()}
+        given = ", ".join(f"{name}={text}" for name, text in used.items() if text != "None")
         counted = f": {self.counts.epoch - 1:,} epochs counted" if self.counts is not None else ""
         return f"<{self.called or type(self).__name__}({given}){counted}>"
 

@@ -45,6 +45,10 @@ class Evidence:
         """Whether E >= 100, which happens with probability at most 1 % if the structure is right."""
         return bool(self.log_e >= np.log(REJECT))
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {"log_e": self.log_e, "rejected": self.rejected, "by_event": self.events, "words": str(self)}
+
     def __str__(self) -> str:
         if not self.events:
             return "nothing to test: no event has more than one cell"

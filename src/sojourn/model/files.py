@@ -1,4 +1,4 @@
-"""Models in files: a readable JSON and a compact `.npz`, checked on the way in and replaced atomically on the way out."""
+"""Models in files: readable JSON, compact `.npz`, Storm's `.drn`; checked on the way in, replaced atomically on the way out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from sojourn.errors import FileError, ModelError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.drn_file import write_drn
+from sojourn.model.drn_model import read_drn
 from sojourn.model.json_file import read_json, write_json
 from sojourn.model.npz_file import read_npz, write_npz
 
@@ -21,11 +24,14 @@ Writer = Callable[[CTMDP, IO[bytes]], None]
 FORMATS: dict[str, tuple[Reader, Writer]] = {  # suffix: how to read it, how to write it
     ".json": (read_json, write_json),
     ".npz": (read_npz, write_npz),
+    ".drn": (read_drn, write_drn),
 }
 
 
-def load(path: str | os.PathLike[str]) -> CTMDP:
-    """Return the model in a `.json` or `.npz` file; FileError names the file, the entry, its value and the rule.
+def load(path: str | os.PathLike[str], reward: str | None = None) -> CTMDP:
+    """Return the model in a `.json`, `.npz` or `.drn` file; FileError names the file, the entry, its value and the rule.
+
+    `reward` names the reward model to read, where a `.drn` file has several.
 
     >>> import sojourn, tempfile
     >>> model = sojourn.CTMDP.from_arrays([[[0, 1]], [[1, 0]]], rate=[[2], [3]], reward=[[1], [0]])
@@ -36,11 +42,15 @@ def load(path: str | os.PathLike[str]) -> CTMDP:
     """
     file = file_path(path)
     if os.path.isdir(file):
-        raise FileError(f"{str(file)!r} is a folder; a model is read from a .json or .npz file.")
+        raise FileError(f"{str(file)!r} is a folder; a model is read from a .json, .npz or .drn file.")
     read, _ = _format(file)
+    if reward is not None:
+        if file.suffix.lower() != ".drn":
+            raise FileError(f"{str(file)!r} has one kind of reward only; `reward` is for .drn files with several. Leave it out.")
+        read = partial(read_drn, reward=reward)
     try:
         if not stat.S_ISREG(os.stat(file).st_mode):
-            raise FileError(f"{str(file)!r} is not a regular file; a model is read from a .json or .npz file.")
+            raise FileError(f"{str(file)!r} is not a regular file; a model is read from a .json, .npz or .drn file.")
         with open(file, "rb") as stream:
             return read(stream)
     except OSError as error:
@@ -52,7 +62,7 @@ def load(path: str | os.PathLike[str]) -> CTMDP:
 
 
 def save(model: CTMDP, path: str | os.PathLike[str]) -> None:
-    """Write a model to a `.json` or `.npz` file; the file is replaced at once, or not touched at all."""
+    """Write a model to a `.json`, `.npz` or `.drn` file; the file is replaced at once, or not touched at all."""
     file = file_path(path)
     _, write = _format(file)
     try:

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.learn.abilities import called
+from sojourn.errors import require
+from sojourn.learn.abilities import called, structure_of
 from sojourn.learn.learner import History
 from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.words import html_card
 from sojourn.simulation.episodes import Episodes
-from sojourn.simulation.regret import COLUMNS, Point
+from sojourn.simulation.regret import COLUMNS, REGRETS, Point
 
 if TYPE_CHECKING:
+    from sojourn.learn.structure_test import Evidence
     from sojourn.report.look import Figure
 
 
@@ -63,7 +65,28 @@ class Run:
 
     def points(self) -> list[Point]:
         """Return the checkpoints one by one."""
-        return [Point(*row) for row in zip(*(getattr(self, name).tolist() for name in COLUMNS), strict=True)]
+        return [Point(*row) for row in zip(*(column.tolist() for column in self.columns().values()))]
+
+    def frame(self) -> Any:
+        """Return one row per checkpoint as a pandas DataFrame (needs the extra `frame`)."""
+        pandas: Any = require("pandas", "frame")
+        return pandas.DataFrame(self.columns())
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Return the checkpoints as columns, named as in the export of a study."""
+        return {name: getattr(self, column) for name, column in zip(("epoch", "time", "reward", *REGRETS), COLUMNS, strict=True)}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the run to a file: the checkpoints as `.csv` or `.parquet`, or as `.npz` all of it (visits, gain, bias, trajectory
+        and what its states and actions are called)."""
+        from sojourn.simulation.run_file import write_run
+
+        write_run(self, path)
+
+    @property
+    def structure(self) -> Evidence | None:
+        """The evidence against the events that the learner was told (learn/structure_test.py); None if it was told of none."""
+        return structure_of(self.learner)
 
     def plot(self, path: str | PathLike[str] | None = None, bounds: bool = True) -> Figure:
         """Draw the regret against the decisions, beside what is proved of it; write it to `path` if given (extra `plot`)."""

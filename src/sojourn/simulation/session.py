@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from sojourn.errors import ParameterError, ReportError
-from sojourn.learn.abilities import Acting, Planning, abilities_of, called
+from sojourn.learn.abilities import Acting, Planning, abilities_of, called, structure_of
 from sojourn.learn.catalogue import is_named
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.learn.counts import Counts
@@ -24,6 +24,7 @@ from sojourn.simulation.reported_events import ReportedEvents
 
 if TYPE_CHECKING:
     from sojourn.learn.estimate import Estimate
+    from sojourn.learn.structure_test import Evidence
 
 TABLES = ("visits", "truncated_mean", "transition_radius", "holding_radius", "rate_interval")
 
@@ -170,6 +171,11 @@ class Session:
             self._episode.end()
         if at_once:
             self._pair = None
+
+    @property
+    def structure(self) -> Evidence | None:
+        """The evidence against the events that the learner was told (learn/structure_test.py); None if it was told of none."""
+        return structure_of(self.learner)
 
     def __repr__(self) -> str:
         pending = "not asked for yet" if self._pair is None else repr(self.action)

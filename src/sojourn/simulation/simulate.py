@@ -130,12 +130,11 @@ def _run(walk: Walk, points: list[Point], speed: Speed, seed: Seed, interrupted:
 
 
 def _trajectory(chunks: list[History]) -> History:
-    columns = [column.name for column in fields(History)]
     if not chunks:
-        numbers = [c for c in columns if c not in ("event", "silent")]
-        return History(*(np.zeros(0, dtype=np.int64 if c in ("state", "action", "next_state") else float) for c in numbers))
-    told = [c for c in columns if getattr(chunks[0], c) is not None]
-    return History(**{c: np.concatenate([getattr(chunk, c) for chunk in chunks]) for c in told})
+        nowhere, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
+        return History(nowhere, nowhere, nothing, nowhere, nothing)
+    told = [column.name for column in fields(History) if getattr(chunks[0], column.name) is not None]
+    return History(**{name: np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in told})
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from sojourn.model.numbers import real_array
 from sojourn.solving.chain import Chain, chain_of, mixed_chain, require_scale
 from sojourn.solving.elimination import UNPROVED, is_narrow
 from sojourn.solving.operator import operator_bounds
-from sojourn.solving.value import PolicyValue, value_of, wide_bounds
+from sojourn.solving.value import LARGEST, PolicyValue, value_of, wide_bounds
 
 NARROW = 1e-10  # relative width of the gain's interval that is not worth improving
 ASKED = 1e-9  # relative width above which a randomized policy is evaluated once more, with 32 digits
@@ -75,10 +75,12 @@ def evaluate(model: CTMDP, policy: Policy) -> Evaluation:
         low = high = 0.0
     time = value.law * chain.holding
     gain = float(min(max(value.gain, low), high))
-    error = value.bias_error + value.bias_error[0]
     law_error = value.law_error if value.law_error < 1 else np.inf
-    error = np.where(error < UNPROVED * 1e-50, error, np.inf)
-    return Evaluation(gain, value.bias - value.bias[0], value.law, time / time.sum(), (low, high), error, law_error)
+    with np.errstate(over="ignore"):
+        error = value.bias_error + value.bias_error[0]
+        error = np.where(error < UNPROVED * 1e-50, error, np.inf)
+        bias = np.clip(value.bias - value.bias[0], -LARGEST, LARGEST)
+    return Evaluation(gain, bias, value.law, time / time.sum(), (low, high), error, law_error)
 
 
 def _value(chain: Chain, recurrent: np.ndarray) -> PolicyValue:

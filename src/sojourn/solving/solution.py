@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.errors import ModelError, ParameterError
+from sojourn.errors import ModelError, ParameterError, require
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.numbers import shown
 from sojourn.model.words import html_card
@@ -44,6 +44,13 @@ class Solution:
         """Return (state, action, bias) of the first `most` states, as texts to show."""
         states, actions = self.model.states, self.model.actions
         return [(states.label(s), actions.label(self.policy[s]), float(self.bias[s])) for s in range(min(most, len(states)))]
+
+    def frame(self) -> Any:
+        """Return one row per state (state, action, bias), the first two as the user calls them, as a pandas DataFrame (needs the
+        extra `frame`)."""
+        pandas: Any = require("pandas", "frame")
+        chosen = [self.model.actions[a] for a in self.policy]
+        return pandas.DataFrame({"state": list(self.model.states), "action": chosen, "bias": self.bias})
 
     def __repr__(self) -> str:
         lo, hi = self.gain_bounds

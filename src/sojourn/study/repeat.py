@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sojourn.errors import ParameterError, StoreError, unknown_name
 from sojourn.model.scalars import whole
 from sojourn.study.entries import LearnerEntry
+from sojourn.study.reopen import entry_said
 from sojourn.study.store import Store, StoredLearner
 from sojourn.study.task import Replication
 
@@ -37,9 +36,7 @@ def repeated(store: Store, model: str, learner: str, replication: int) -> Replic
 
 def entry_of(stored: StoredLearner, store: Store) -> LearnerEntry:
     """Return the learner that a store speaks of; a class of the user's own must be the one that ran."""
-    said: dict[str, Any] = dict(stored.source["said"])
-    name, home, supports = said.pop("name", ""), said.pop("class", ""), said.pop("supports", False)
-    entry = LearnerEntry(said.pop("label"), name, home, said, supports, store.path.parent if home else None)
+    entry = entry_said(stored, store)
     if entry.key != stored.key:
         raise StoreError(
             f"the learner {stored.label!r} is not what it was when {store.path} was written (content {stored.key[:12]} there, "

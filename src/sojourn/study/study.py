@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -10,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn.errors import ReplicationError
+from sojourn.errors import ReplicationError, SojournWarning
 from sojourn.study.export import export, frame, missing
 from sojourn.study.failures import Failure, failure_text, failures_in
 from sojourn.study.notebook import in_notebook
@@ -68,7 +69,9 @@ class Study:
         given = {key: value for key, value in head.items() if value is not None}
         self.spec: Spec = checked_study({"study": given, "models": list(models), "learners": list(learners)})
         self.store_path = Path(store) if store is not None else default_store(self.spec)
-        self.tally = Tally()
+
+    tally: Tally = Tally()
+    interrupted: bool = False  # whether Ctrl-C ended the last run
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str], store: str | PathLike[str] | None = None) -> Study:
@@ -76,7 +79,21 @@ class Study:
         study = cls.__new__(cls)
         study.spec = read_study(path)
         study.store_path = Path(store) if store is not None else Path(path).with_suffix(".sqlite")
-        study.tally = Tally()
+        return study
+
+    @classmethod
+    def open(cls, store: str | PathLike[str], replications: int | None = None) -> Study:
+        """Return the study that a store holds, without the file or the script that it was made by: to look at it, or to go on.
+
+        `replications` asks for another number of them.  To go on, a learner's class of one's own must still be there (beside the
+        store, or as a module).
+        """
+        from sojourn.study.reopen import stored_spec
+
+        study = cls.__new__(cls)
+        study.store_path = Path(store)
+        with Store(study.store_path) as opened:
+            study.spec = stored_spec(opened, replications)
         return study
 
     def run(
@@ -95,16 +112,32 @@ class Study:
         (it is then made anew if it breaks).  `workers=1` runs in this process.  `replications` takes a part, for a shard.
         `progress` shows how far it is; left out, it does so in a notebook only.
 
+        Ctrl-C ends it early, with `study.interrupted` and a warning that says what is left; running again goes on.
+
         A replication that raises does not stop the others.  When all are done, ReplicationError says which failed, why, and how
         to repeat them; running again computes only those.
         """
         shown = in_notebook() if progress is None else progress
         watcher = display() if shown is True else shown or None
+        self.interrupted = False
         with Store(self.store_path, write=True, wait=wait) as store:
-            self.tally = run_study(self.spec, store, executor, workers, watcher, replications, slice_seconds)
+            try:
+                self.tally = run_study(self.spec, store, executor, workers, watcher, replications, slice_seconds)
+            except KeyboardInterrupt:
+                self.interrupted = True
+        if self.interrupted:
+            warnings.warn(self.left_words(), SojournWarning, stacklevel=2)
+            return self
         if self.tally.failures:
             raise ReplicationError(failure_text(self.tally.failures, self.store_path), self.tally.failures)
         return self
+
+    def left_words(self) -> str:
+        """Return what is in the store and how to go on, as a sentence."""
+        found = self.status()
+        asked = found["finished"] + found["missing"]
+        return (f"interrupted: {found['finished']:,} of {asked:,} replications are in {self.store_path}. "
+                "Run it again to go on: nothing is computed twice.")
 
     def failures(self) -> list[Failure]:
         """Return the replications that failed and have not succeeded since, with error, seed and traceback."""

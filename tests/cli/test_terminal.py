@@ -1,0 +1,36 @@
+"""The command line at a terminal: options it does not know, narrow windows, Tab."""
+
+import pytest
+from click.shell_completion import BashComplete
+
+from command_line import run
+from sojourn.cli.main import sojourn
+
+
+def test_an_unknown_kind_is_refused_also_where_nothing_is_drawn():
+    ran = run("show", "three-state", "--kind", "pie")
+    assert ran.code == 2 and "'pie' is not one of 'auto', 'graph', 'grid', 'curves'" in ran.err and not ran.out
+
+
+NARROW = [("zoo",), ("zoo", "admission"), ("learners",), ("show", "river-swim"), ("difficulty", "three-state"),
+          ("check", "river-swim")]
+
+
+def test_on_a_narrow_terminal_lines_are_folded_and_on_none_they_are_not(monkeypatch):
+    wide = {words: run(*words).out for words in NARROW}
+    monkeypatch.setenv("COLUMNS", "60")
+    for words in NARROW:
+        folded = run(*words).out
+        assert max(map(len, folded.splitlines())) <= 60 < max(map(len, wide[words].splitlines())), words
+        assert folded.split() == wide[words].split(), words
+
+
+@pytest.mark.parametrize(("typed", "wanted"), [
+    ("sojourn so", "solve"), ("sojourn solve thr", "three-state"), ("sojourn learn x --learner ct-u", "ct-ucrl"),
+    ("sojourn show x --kind gr", "grid"), ("sojourn study re", "report"),
+])
+def test_tab_completes_commands_models_learners_and_options(monkeypatch, typed, wanted):
+    words = typed.split()
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    assert f"plain,{wanted}" in BashComplete(sojourn, {}, "sojourn", "_SOJOURN_COMPLETE").complete().split()

@@ -1,0 +1,194 @@
+"""Storm's files: what is written comes back, what Storm wrote is read as Storm means it, what cannot be meant is refused."""
+
+import numpy as np
+import pytest
+
+import sojourn
+from sojourn.errors import AssumptionError, FileError
+from sojourn.model.ctmdp import CTMDP
+
+CTMC = """// Exported by storm
+@type: CTMC
+@value_type: double
+@parameters
+
+@reward_models
+cust
+@nr_states
+3
+@nr_choices
+3
+@model
+state 0 !1.5 [0] init
+\taction 0 [0]
+\t\t1 : 1.5
+state 1 !3.5 [1]
+\taction 0 [2.857142857]
+\t\t0 : 2
+\t\t2 : 1.5
+state 2 !2 [2]
+\taction 0 [0]
+\t\t1 : 2
+"""
+AUTOMATON = """@type: Markov Automaton
+@parameters
+
+@reward_models
+cust
+@nr_states
+4
+@nr_choices
+5
+@model
+state 0 !0 [0] init
+\taction a [5]
+\t\t1 : 0.5
+\t\t2 : 0.5
+\taction b [0]
+\t\t2 : 1
+state 1 !3 [1]
+\taction 0 [0]
+\t\t0 : 1
+state 2 !2 [2]
+\taction 0 [0]
+\t\t0 : 0.75
+\t\t3 : 0.25
+state 3 !0 [3]
+\taction 0 [0]
+\t\t1 : 1
+"""
+
+
+def read(tmp_path, text, **more):
+    path = tmp_path / "model.drn"
+    path.write_text(text)
+    return sojourn.load(path, **more)
+
+
+@pytest.mark.parametrize("name", ["tandem", "river-swim", "three-state", "machine-repair", "customer-selection"])
+def test_a_written_model_comes_back_number_for_number_without_its_events(tmp_path, name):
+    model = sojourn.make(name)
+    model.save(tmp_path / "model.drn")
+    assert sojourn.load(tmp_path / "model.drn").equals(model.replace(events=None))
+
+
+def test_names_bounds_and_unreached_states_come_back_too(tmp_path):
+    model = CTMDP.from_arrays([[[0, 1.0, 0]], [[1.0, 0, 0]], [[0.25, 0.75, 0]]], [[2.0], [3.0], [1.0]], [[1.0], [0.0], [7.0]],
+                              states=[(0, 1), (1, 0), (2, 2)], actions=["go on"], rate_bounds=(0.5, 4), name="a name")
+    model.save(tmp_path / "model.drn")
+    assert sojourn.load(tmp_path / "model.drn").equals(model)
+    steps = CTMDP.from_mdp([[[0.5, 0.5]], [[1.0, 0.0]]], [[1.0], [-2.0]])
+    steps.save(tmp_path / "steps.drn")
+    assert sojourn.load(tmp_path / "steps.drn").equals(steps)
+
+
+def test_rewards_on_transitions_are_written_as_their_mean(tmp_path):
+    model = sojourn.make("admission")
+    model.save(tmp_path / "model.drn")
+    assert model.transition_reward is not None
+    assert sojourn.solve(sojourn.load(tmp_path / "model.drn")).gain == pytest.approx(sojourn.solve(model).gain, rel=1e-12)
+
+
+def test_files_written_by_storm_have_the_value_that_storm_gives(tmp_path):
+    assert sojourn.solve(read(tmp_path, CTMC)).gain == pytest.approx(150 / 37, rel=1e-9)  # Storm: 4.0540541780
+    model = read(tmp_path, AUTOMATON)
+    assert sojourn.solve(model).gain == pytest.approx(137 / 11, rel=1e-12)  # Storm: 12.454545530
+    assert sorted(model.actions) == ["0", "a", "b"] and sorted(model.states) == ["0", "2", "3"]
+
+
+def test_immediate_states_behind_each_other_become_one_choice(tmp_path):
+    text = AUTOMATON.replace("\taction b [0]\n\t\t2 : 1", "\taction b [0]\n\t\t3 : 1").replace("@nr_choices\n5", "@nr_choices\n6")
+    two = "state 3 !0 [3]\n\taction x [1]\n\t\t1 : 1\n\taction y [0]\n\t\t2 : 1"
+    model = read(tmp_path, text.replace("state 3 !0 [3]\n\taction 0 [0]\n\t\t1 : 1", two))
+    assert {model.actions[model.pair_action[k]] for k in range(model.pair_start[0], model.pair_start[1])} == {"a", "b/x", "b/y"}
+    k = model.pair("0", "b/x")
+    assert model.rate[k] == 3 and model.reward[k] == 1
+
+
+def test_truncated_probabilities_are_renormalized_and_others_refused(tmp_path):
+    third = AUTOMATON.replace("0 : 0.75\n\t\t3 : 0.25", "0 : 0.333333\n\t\t3 : 0.333333\n\t\t1 : 0.333333")
+    model = read(tmp_path, third)
+    np.testing.assert_allclose(np.add.reduceat(model.probability, model.row_start[:-1]), 1, rtol=1e-15)
+    with pytest.raises(FileError, match=r"state 2 sum to 0\.65"):
+        read(tmp_path, AUTOMATON.replace("0 : 0.75", "0 : 0.4"))
+
+
+def test_a_reward_model_is_asked_for_where_there_are_several(tmp_path):
+    two = CTMC.replace("\ncust\n", "\none two\n")
+    for old, new in (("[0]", "[0, 1]"), ("[1]", "[1, 1]"), ("[2]", "[2, 1]"), ("[2.857142857]", "[2.857142857, 0]")):
+        two = two.replace(old, new)
+    with pytest.raises(FileError, match=r"one, two.*--reward one"):
+        read(tmp_path, two)
+    assert sojourn.solve(read(tmp_path, two, reward="one")).gain == pytest.approx(150 / 37, rel=1e-9)
+    with pytest.raises(FileError, match="three"):
+        read(tmp_path, two, reward="three")
+    with pytest.raises(FileError, match="Leave it out"):
+        sojourn.load(tmp_path / "model.json", reward="one")
+
+
+def test_two_parts_that_never_meet_are_solved_from_the_initial_state_only(tmp_path):
+    apart = CTMC.replace("\t\t0 : 2\n\t\t2 : 1.5", "\t\t0 : 3.5").replace("\t\t1 : 2\n", "\t\t2 : 2\n")
+    model = read(tmp_path, apart)
+    assert model.n_states == 2
+    both = apart.replace("state 2 !2 [2]", "state 2 !2 [2] init")
+    with pytest.raises(AssumptionError, match="depends on the state"):
+        sojourn.solve(read(tmp_path, both))
+
+
+@pytest.mark.parametrize(("old", "new", "match"), [
+    ("@type: Markov Automaton", "@type: POMDP", "POMDP"),
+    ("@parameters\n\n", "@parameters\np q\n", "values first"),
+    ("state 1 !3", "state 7 !3", "without gaps"),
+    ("state 1 !3", "state 1 !-3", "0 or positive"),
+    ("\t\t1 : 1\n", "\t\t0 : 1\n", "no meaning in time"),  # the immediate states 0 and 3 ... by way of action c below
+    ("1 : 0.5", "9 : 0.5", "ids run from 0 to 3"),
+    ("1 : 0.5", "1 : inf", "not finite"),
+    ("@nr_states\n4", "@nr_states\n5", "complete"),
+    ("[5]", "[5, 6]", "2 rewards"),
+    ("@model", "@modell", "complete"),
+    ("state 1 !3 [1]\n", "state 1 !3 [1]\n\taction 1 [0]\n\t\t0 : 1\n", "nothing to decide"),
+    ("1 : 0.5", "1 : 1/0", "cannot be read"),
+    ("1 : 0.5", "1 : 1e308\n\t\t2 : 1e308", "sum to inf"),
+])
+def test_what_cannot_be_meant_is_refused_with_the_reason(tmp_path, old, new, match):
+    text = AUTOMATON.replace("\taction b [0]\n\t\t2 : 1", "\taction b [0]\n\t\t3 : 1") if "time" in match else AUTOMATON
+    text = text.replace(old, new) if "decide" not in match else text.replace(old, new).replace("@nr_choices\n5", "@nr_choices\n6")
+    with pytest.raises(FileError, match=match):
+        read(tmp_path, text)
+
+
+def test_damaged_files_are_read_or_refused_in_a_sentence(tmp_path):
+    rng = np.random.default_rng(0)
+    refused = 0
+    for i in range(400):
+        data = bytearray((AUTOMATON if i % 2 else CTMC).encode())
+        for _ in range(rng.integers(1, 6)):
+            at, kind = int(rng.integers(len(data))), rng.integers(4)
+            if kind == 0:
+                data[at] = int(rng.integers(256))
+            elif kind == 1:
+                del data[at : at + int(rng.integers(1, 30))]
+            elif kind == 2:
+                data[at:at] = data[at : at + int(rng.integers(1, 30))]
+            else:
+                data[at:at] = rng.choice([b"-", b"1e999", b"nan", b"!", b"[", b"]", b":", b"/0", b"\n", b"state ", b"\x00"]).item()
+        path = tmp_path / "model.drn"
+        path.write_bytes(data)
+        try:
+            assert isinstance(sojourn.load(path), CTMDP)
+        except FileError as error:
+            assert "model.drn" in str(error)
+            refused += 1
+    assert 100 < refused < 400
+
+
+def test_convert_goes_both_ways_with_a_reward(tmp_path):
+    from click.testing import CliRunner
+
+    from sojourn.cli.convert import command
+
+    there, back = tmp_path / "a.drn", tmp_path / "b.json"
+    assert CliRunner().invoke(command, ["tandem", str(there)]).exit_code == 0
+    assert CliRunner().invoke(command, [str(there), str(back), "--reward", "cost"]).exit_code == 0
+    tandem = sojourn.make("tandem")
+    assert sojourn.load(back).equals(tandem.replace(running=-tandem.running, events=None))
