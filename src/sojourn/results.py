@@ -19,6 +19,7 @@ from sojourn.instance.proof import Proof
 from sojourn.instance.regret_bounds import RegretBounds
 from sojourn.learn.estimate import Estimate
 from sojourn.learn.learner import History, Plan
+from sojourn.learn.structure_test import Evidence
 from sojourn.model.checks import Checks, Verdict
 from sojourn.model.events import EventTable
 from sojourn.model.names import Labels, Names
@@ -37,8 +38,8 @@ from sojourn.study.summary import Curves, Debt, Row, Summary
 from sojourn.study.task import Replication
 
 __all__ = [
-    "Alarm", "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes", "Estimate",
-    "Evaluation", "EventDifficulty", "EventTable", "Failure", "Fit", "Form", "GainGap", "HiddenEvents", "History", "Labels",
-    "LeastCost", "LeastDivergence", "Log", "Names", "Observation", "Optimum", "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run",
-    "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
+    "Alarm", "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes",
+    "Estimate", "Evaluation", "EventDifficulty", "EventTable", "Evidence", "Failure", "Fit", "Form", "GainGap", "HiddenEvents",
+    "History", "Labels", "LeastCost", "LeastDivergence", "Log", "Names", "Observation", "Optimum", "Plan", "Point",
+    "Proof", "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
 ]
