@@ -53,16 +53,27 @@ def test_every_module_of_the_package_s_namespace_can_be_reached_from_it():
 # ---- result and error classes ------------------------------------------------------------------------------------------
 
 
-def source_classes() -> dict[str, tuple[str, ast.ClassDef]]:
-    """Return {name: (module, class)} of all classes outside kernels and the command line."""
+def module_file(module: str) -> Path:
+    return SRC.joinpath(*module.split(".")[1:]).with_suffix(".py")
+
+
+def source_classes() -> dict[tuple[str, str], ast.ClassDef]:
+    """Return {(module, name): class} of all classes outside kernels and the command line."""
     found = {}
     for path in sorted(SRC.rglob("*.py")):
         parts = path.relative_to(SRC).with_suffix("").parts
         if parts[0] not in ("kernels", "cli"):
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.ClassDef):
-                    found[node.name] = (".".join(("sojourn", *parts)), node)
+                    found[".".join(("sojourn", *parts)), node.name] = node
     return found
+
+
+def homes(module: str) -> dict[str, str]:
+    """Return {name: module it was imported from} of a module's imports, those for types only included."""
+    tree = ast.parse(module_file(module).read_text(encoding="utf-8"))
+    return {alias.asname or alias.name: str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+            for alias in node.names}
 
 
 def given_back(node: ast.AST) -> Iterator[str]:
@@ -77,26 +88,30 @@ def given_back(node: ast.AST) -> Iterator[str]:
 
 
 def public_node(name: str) -> ast.AST:
-    path = SRC.joinpath(*sojourn._HOME[name].split(".")[1:]).with_suffix(".py")
-    nodes = ast.parse(path.read_text(encoding="utf-8")).body
+    nodes = ast.parse(module_file(sojourn._HOME[name]).read_text(encoding="utf-8")).body
     return next(n for n in nodes if isinstance(n, (ast.ClassDef, ast.FunctionDef)) and n.name == name)
 
 
 def test_every_class_that_a_user_is_given_can_be_imported_from_sojourn_or_from_results():
     classes, places = source_classes(), {*sojourn.__all__, *results.__all__, *learn.__all__}
-    waiting, seen = [public_node(name) for name in sojourn._HOME], set()
+    waiting, seen = [(sojourn._HOME[name], public_node(name)) for name in sojourn._HOME], set()
     while waiting:
-        for name in set(given_back(waiting.pop())) & set(classes) - seen:
-            seen.add(name)
+        module, node = waiting.pop()
+        imported = homes(module)
+        for name in set(given_back(node)):
+            key = (imported.get(name, module), name)
+            if key not in classes or key in seen:
+                continue
+            seen.add(key)
             if name in learn.__all__ and name not in results.__all__:
                 continue  # the parts of a learner are its own business
-            assert name in places, f"{name} of {classes[name][0]} is handed to users; add it to sojourn/results.py"
-            waiting.append(classes[name][1])
-    assert {"Summary", "Evaluation", "Verdict", "Point", "Failure"} <= seen
+            assert name in places, f"{name} of {key[0]} is handed to users; add it to sojourn/results.py"
+            waiting.append((key[0], classes[key]))
+    assert {"Summary", "Evaluation", "Verdict", "Point", "Failure"} <= {name for _, name in seen}
 
 
 def test_every_error_and_warning_of_ours_can_be_imported_from_errors():
-    for name, (module, node) in source_classes().items():
+    for (module, name), node in source_classes().items():
         bases = {ast.unparse(base) for base in node.bases}
         if any(isinstance(getattr(errors, base, None), type) for base in bases):
             assert module == "sojourn.errors", f"{name} is defined in {module}; move it to sojourn/errors.py"
