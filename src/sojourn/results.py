@@ -15,6 +15,7 @@ from sojourn.instance.proof import Proof
 from sojourn.instance.regret_bounds import RegretBounds
 from sojourn.learn.estimate import Estimate
 from sojourn.learn.learner import History, Plan
+from sojourn.learn.structure_test import Evidence
 from sojourn.model.checks import Checks, Verdict
 from sojourn.model.events import EventTable
 from sojourn.model.names import Labels, Names
@@ -34,7 +35,7 @@ from sojourn.study.task import Replication
 
 __all__ = [
     "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes", "Estimate",
-    "Evaluation", "EventDifficulty", "EventTable", "Failure", "Form", "GainGap", "HiddenEvents", "History", "Labels",
-    "LeastCost", "LeastDivergence", "Names", "Optimum", "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run",
-    "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
+    "Evaluation", "EventDifficulty", "EventTable", "Evidence", "Failure", "Form", "GainGap", "HiddenEvents", "History",
+    "Labels", "LeastCost", "LeastDivergence", "Names", "Optimum", "Plan", "Point", "Proof", "RegretBounds", "Replication",
+    "Row", "Run", "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
 ]
