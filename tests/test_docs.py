@@ -98,7 +98,7 @@ def test_a_tutorial_runs_as_a_notebook_and_shows_its_pictures(page, tmp_path):
     book = nbformat.v4.new_notebook(cells=cells)
     nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     kinds = [kind for cell in book.cells for output in cell.get("outputs", []) for kind in output.get("data", {})]
-    assert kinds.count("image/png") == sum("plot(" in cell.source for cell in cells) >= 1
+    assert kinds.count("image/png") >= max(1, sum(".plot()" in cell.source for cell in cells))
 
 
 def test_versions_agree_and_the_pins_are_names_and_versions_only():
