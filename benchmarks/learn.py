@@ -14,6 +14,7 @@ import numpy as np
 
 from sojourn.errors import SojournError
 from sojourn.learn.ct_ucrl import CTUCRL
+from sojourn.learn.event_planner import EventPlanner, Found
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.simulate import simulate
 from sojourn.simulation.walk import Walk
@@ -101,6 +102,19 @@ def replications(count: int = 50, decisions: int = 10**7) -> float:
     return seconds(all_of_them)
 
 
+def warm_plan(states: int = 32) -> float:
+    """Return the CPU milliseconds of a warm plan over events on a tandem of `states` squared states, rates moved by 1 %."""
+    model = make("tandem", capacity=states - 1)
+    known = model.knowledge(events=True)
+    assert model.events is not None and known.events is not None
+    planner, value = EventPlanner(known, known.events), np.asarray(model.events.value)
+    start = Found(0.0, np.zeros(model.n_states), np.array(model.pair_start[:-1]))
+    start = planner.best(value, value, start)
+    rng = np.random.default_rng(0)
+    moved = [value * np.exp(0.01 * rng.normal(size=len(value))) for _ in range(20)]
+    return seconds(lambda: [planner.best(theta, theta, start) for theta in moved]) / len(moved) * 1e3
+
+
 def main() -> None:
     cases = [(make("two-state"), 1.2), (birth_death(20), 2.5), (birth_death(1000), 2.5), (random_model(1000, 4, 8), 4.0)]
     print(f"{'CT-UCRL learning on':26s} {'ratio':>6s} {'at most':>8s} {'ns/step':>8s} {'draws':>6s}")
@@ -108,6 +122,7 @@ def main() -> None:
         found, step, base = ratio(model)
         verdict = "ok" if found <= target else "OVER"
         print(f"{model.name:26s} {found:6.2f} {target:8.1f} {step:8.2f} {base:6.2f}  {verdict}", flush=True)
+    print(f"events: a warm plan at 1,024 states {warm_plan():.1f} ms", flush=True)
     used = replications()
     verdict = "ok" if used <= 6 else "OVER"
     print(f"50 replications of 10^7 decisions, two-state, delta 0.01: {used:.2f} CPU seconds (at most 6)  {verdict}")

@@ -15,6 +15,8 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+from sphinx.errors import ExtensionError  # noqa: E402
+
 from generate_pages import PAGES  # noqa: E402
 from run_examples import Ran, run_page  # noqa: E402
 from sojourn import __version__  # noqa: E402
@@ -65,7 +67,10 @@ def write_pages(app: Any) -> None:
 def check_page(app: Any, name: str, source: list[str]) -> None:
     """Run the examples of a page as it is read; cells of a notebook are run by the notebook itself."""
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
-        run_page(HERE / f"{name}.md", Path(folder), command, cells=False)
+        try:
+            run_page(HERE / f"{name}.md", Path(folder), command, cells=False)
+        except Exception as error:
+            raise ExtensionError(f"an example on the page {name}.md fails: {type(error).__name__}: {error}") from error
 
 
 def add_decisions(app: Any, name: str, source: list[str]) -> None:

@@ -11,6 +11,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 import click
@@ -21,7 +22,7 @@ from sojourn.cli.main import sojourn as command_line
 
 MADE = "<!-- made by docs/generate_pages.py: change the docstring or the help text instead -->\n"
 GROUPS = {
-    "Models": ["CTMDP", "Choice", "Knowledge", "make", "load", "check"],
+    "Models": ["CTMDP", "Choice", "Rate", "EventTable", "event_table", "Knowledge", "make", "load", "check"],
     "Solving": ["solve", "evaluate"],
     "Difficulty": ["difficulty", "gaps", "gain_gap", "diameter"],
     "Learning": ["learner", "Learner", "Plan", "History", "CTUCRL", "DoublingCTUCRL"],
@@ -69,12 +70,12 @@ def _bases(node: ast.ClassDef) -> str:
     return f"({', '.join(bases)})" if bases else ""
 
 
-def _signature(node: ast.FunctionDef) -> str:
-    """Return `name(arguments) -> what`, one argument a line where it is long."""
+def _signature(node: ast.FunctionDef, width: float = 100) -> str:
+    """Return `name(arguments) -> what`, one argument a line where it is longer than `width`."""
     arguments = [part for part in _arguments(node) if part.partition(":")[0] not in ("self", "cls")]
     arrow = f" -> {ast.unparse(node.returns)}" if node.returns is not None else ""
     line = f"{node.name}({', '.join(arguments)}){arrow}"
-    if len(line) <= 100:
+    if len(line) <= width:
         return line
     return "\n".join([f"{node.name}(", *(f"    {argument}," for argument in arguments), f"){arrow}"])
 
@@ -118,12 +119,12 @@ def _methods(node: ast.ClassDef) -> Iterator[str]:
             head = f"{part.name}: {ast.unparse(part.returns)}" if part.returns else part.name
         elif part.name == "__init__":
             part.name, part.returns = node.name, None
-            head = _signature(part)
+            head = _signature(part, inf)
         else:
-            head = _signature(part)
+            head = _signature(part, inf)
         if text or part.name == node.name:
             words = textwrap.indent(_markdown(text or "Makes one."), "  ").strip()
-            yield f"\n`{' '.join(head.split())}`\n: {words}\n"
+            yield f"\n`{head}`\n: {words}\n"
 
 
 def _words(value: Any) -> str:

@@ -27,6 +27,7 @@ SCALES = (1e-6, 1e-3, 1.0, 1e3, 1e6, "spread")
 SIZES = (10, 30, 100, 300, 1000)  # a full grid of loads and scales
 LARGE = (3000, 10_000)  # three loads and two scales
 WIDTH = 1e-9  # relative to the gain
+LEAST = 1e-300  # a gain known to this is below every float that keeps its digits
 SMALL = 30  # states up to which any policy is checked by exact arithmetic
 
 
@@ -167,7 +168,7 @@ def _attempt(record: dict[str, Any], name: str, work: Callable[[], Any], model: 
         if not all(map(math.isfinite, (lo, hi, answer.gain))) or not lo <= answer.gain <= hi:
             record["wrong"].append(f"{name}: gain {answer.gain!r} in [{lo!r}, {hi!r}]")
         proved = hi - lo <= WIDTH * abs(answer.gain)
-        entry["status"] = "proved" if proved else "wide"
+        entry["status"] = "proved" if proved else "tiny gain" if hi - lo < LEAST else "wide"
     except SojournError as error:
         answer = getattr(error, "best", None)  # judged as well, though not counted as proved
         entry = {"status": "refused", "why": f"{type(error).__name__}: {str(error)[:300]}"}
@@ -206,7 +207,7 @@ def _judge(record: dict[str, Any], name: str, model: CTMDP, policy: np.ndarray, 
     weight, pairs = _policy_rows(model, policy)
     income = np.abs(model.expected_reward * model.rate + model.running)
     share = np.add.reduceat(weight * income, model.pair_start[:-1]) @ value.occupancy
-    if record[name]["status"] == "wide" and abs(value.gain) <= 1e-6 * share:  # incomes cancel, or are below every float
+    if record[name]["status"] == "wide" and abs(value.gain) < 1e-6 * share:  # incomes cancel
         record[name]["status"] = "tiny gain"
     truth = birth_death_gain(model, weight, pairs)
     if truth is None and model.n_states <= SMALL and _classes(model, policy) == 1:

@@ -18,6 +18,7 @@ from sojourn.learn.learner import History, Plan
 from sojourn.model.checks import Checks, Verdict
 from sojourn.model.events import EventTable
 from sojourn.model.names import Labels, Names
+from sojourn.model.rates import Form
 from sojourn.simulation.episodes import EpisodeRecord, Episodes
 from sojourn.simulation.regret import Point
 from sojourn.simulation.run import Run
@@ -26,13 +27,14 @@ from sojourn.solving.evaluate import Evaluation
 from sojourn.solving.solution import Solution
 from sojourn.study.bounds import Bounds
 from sojourn.study.failures import Failure
+from sojourn.study.run import Tally
 from sojourn.study.statistics import Comparison
 from sojourn.study.summary import Curves, Debt, Row, Summary
 from sojourn.study.task import Replication
 
 __all__ = [
     "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes", "Estimate",
-    "Evaluation", "EventDifficulty", "EventTable", "Failure", "GainGap", "HiddenEvents", "History", "Labels", "LeastCost",
-    "LeastDivergence", "Names", "Optimum", "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run",
-    "SessionEpisode", "Solution", "Summary", "Verdict",
+    "Evaluation", "EventDifficulty", "EventTable", "Failure", "Form", "GainGap", "HiddenEvents", "History", "Labels",
+    "LeastCost", "LeastDivergence", "Names", "Optimum", "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run",
+    "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
 ]

@@ -25,7 +25,7 @@ def template():
 
 @pytest.mark.parametrize("family", families())
 def test_the_template_learner_of_the_docs_is_nowhere_worse_than_random(template, family):
-    """Fixed seeds; a template that takes the lump sums for all that is paid fails on service-rate, admission and others."""
+    """Fixed seeds; a template that takes the lump sums for all that is paid loses to random on service-rate."""
     model = make(family)
     solution = sojourn.solve(model)
     learned = simulate(model, template(model.knowledge()), max_epochs=EPOCHS, seed=1, solution=solution)

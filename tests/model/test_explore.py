@@ -95,3 +95,20 @@ def test_states_must_be_hashable_and_have_different_labels():
     named = CTMDP.explore(1, lambda s: {"go": Choice({"1": 1.0}) if s == 1 else Choice({1: 1.0})}, label=repr)
     assert named.states[:] == (1, "1") and named.states.labels == ("1", "'1'")
     assert named.state(1) == 0 and named.state("1") == 1 and named.state("'1'") == 1
+
+
+def test_an_error_in_choices_says_which_choice_led_there():
+    def choices(n):
+        if n == 3:
+            raise KeyError("no such shelf")
+        return {"up": Choice({n + 1: 1.0, 0: 0.5}), "stay": Choice({n: 1.0})}
+
+    with pytest.raises(ModelError, match=r"choices\(3\) raised KeyError: .* \(3 was reached from 2 by 'up'\.\)") as caught:
+        CTMDP.explore(0, choices)
+    assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(ModelError, match=r"choices\(1\) gave {}.* \(1 was reached from 0 by 'up'\.\)"):
+        CTMDP.explore(0, lambda n: {} if n else {"up": Choice({1: 1.0})})
+    with pytest.raises(ModelError, match=r"reward of 'a' in 1 is nan.* \(1 was reached from 0 by 'up'\.\)"):
+        CTMDP.explore(0, lambda n: {"a": Choice({0: 1.0}, reward=float("nan"))} if n else {"up": Choice({1: 1.0})})
+    with pytest.raises(ModelError, match=r"choices\(0\) raised ZeroDivisionError: .*zero$"):
+        CTMDP.explore(0, lambda n: {"a": Choice({0: 1 / n})})

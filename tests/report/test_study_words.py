@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sojourn.report.curves import in_picture, linear_figure, slope_figure
+from sojourn.report.curves import draw_slope, in_picture, linear_figure, slope_figure
 from sojourn.report.figures import FIGURES
+from sojourn.report.look import new_figure
 from sojourn.report.policy_names import policy_name
 from sojourn.report.study_page import write_report
 from sojourn.report.study_words import about_bound, caption, findings, model_sentences, opening, too_short
@@ -94,7 +95,11 @@ def test_who_loses_nothing_does_not_flatten_the_others(summary):
 
 def test_a_slope_needs_two_decades_of_checkpoints(summary):
     late = [replace(c, epochs=c.epochs[-3:], times=c.times[-3:], values=c.values[:, -3:]) for c in summary.curves]
-    assert slope_figure(replace(summary, curves=late), "three-state") is None
+    short = replace(summary, curves=late)
+    assert slope_figure(short, "three-state") is None
+    _, axes = new_figure(4, 3)
+    draw_slope(axes[0][0], short, "three-state")
+    assert "no slope" in axes[0][0].texts[0].get_text()
 
 
 def test_policies_are_named_by_what_differs_from_the_optimal_one():

@@ -150,7 +150,7 @@ def _against(sets: KLSet, knowledge: Knowledge, pair: np.ndarray) -> tuple[KLSet
     entries = np.concatenate([np.arange(rows.row_start[k], rows.row_start[k + 1]) for k in pair])
     known = replace(
         knowledge, pair_start=np.arange(knowledge.n_states + 1), pair_action=np.array(knowledge.pair_action[pair]),
-        reward=-knowledge.reward[pair], running=-knowledge.running[pair],
+        reward=-knowledge.reward[pair], running=-knowledge.running[pair], events=None,
         support_start=np.concatenate([[0], np.cumsum(rows.size[pair])]).astype(np.int64), support_state=rows.next_state[entries])
     return KLSet(Posterior(known), sets.visits[pair], sets.count[entries], sets.row_radius[pair], sets.rate_low[pair],
                  sets.rate_high[pair], 0), known

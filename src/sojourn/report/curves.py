@@ -83,12 +83,17 @@ def growth_figure(summary: Summary, model: str) -> Figure:
 @with_look
 def slope_figure(summary: Summary, model: str) -> Figure | None:
     """Return the growth per unit of log N from N/100 to N, with C(M) as a line; None where the checkpoints begin too late."""
-    if all(np.isnan(slope(c)).all() for c in curves_on(summary, model)):
+    if not has_slopes(summary, model):
         return None
     figure, axes = new_figure(WIDTH, HEIGHT)
     draw_slope(axes[0][0], summary, model)
     legend_above(figure, axes[0][0])
     return figure
+
+
+def has_slopes(summary: Summary, model: str) -> bool:
+    """Return whether the checkpoints of every learner reach over two decades."""
+    return all(np.isfinite(slope(c)).any() for c in curves_on(summary, model))
 
 
 def draw_lost(panel: Any, summary: Summary, model: str) -> None:
@@ -100,6 +105,10 @@ def draw_lost(panel: Any, summary: Summary, model: str) -> None:
 
 def draw_slope(panel: Any, summary: Summary, model: str) -> None:
     """Draw the growth per unit of log N over the last two decades, and C(M)."""
+    if not has_slopes(summary, model):
+        panel.set_axis_off()
+        panel.text(0.5, 0.5, "no slope: the checkpoints do not\nreach over two decades", ha="center", transform=panel.transAxes)
+        return
     draw_against_bound(panel, summary, model, slope, f"slope of the {_words(summary)}", runs=False)
 
 

@@ -71,5 +71,5 @@ def plot_store(store: str | PathLike[str], regret: str = "pseudo", band: str = "
         (draw_lost if log else draw_plain)(left, summary, model)
         draw_slope(right, summary, model)
         left.set_title(literal(model), fontweight="bold", loc="left")
-    legend_above(figure, max(axes[:, 1], key=lambda panel: len(panel.lines)), across=110)
+    legend_above(figure, max(axes.flat, key=lambda panel: len(panel.get_legend_handles_labels()[1])), across=110)
     return figure
