@@ -35,11 +35,14 @@ _HOME = {
     "simulate": "sojourn.simulation.simulate",
     "Run": "sojourn.simulation.run",
     "Session": "sojourn.simulation.session",
+    "Controller": "sojourn.control.controller",
+    "fit": "sojourn.control.fit",
     "Study": "sojourn.study.study",
     "SojournError": "sojourn.errors",
     "ModelError": "sojourn.errors",
 }
-_MODULES = {"errors", "results", "zoo", "learn", "gym", "model", "solving", "instance", "simulation", "study", "report", "testing"}
+_MODULES = {"errors", "results", "zoo", "learn", "gym", "model", "solving", "instance", "simulation",
+            "control", "study", "report", "testing"}
 
 __all__ = [*sorted(_HOME), "__version__"]
 

@@ -1,5 +1,6 @@
 # The types of the public names, for mypy and editors: `__init__.py` imports each of them on first use.
 # tests/test_types.py compares the two files; every name there has its line here.
+from sojourn import control as control
 from sojourn import errors as errors
 from sojourn import gym as gym
 from sojourn import instance as instance
@@ -12,6 +13,8 @@ from sojourn import solving as solving
 from sojourn import study as study
 from sojourn import testing as testing
 from sojourn import zoo as zoo
+from sojourn.control.controller import Controller as Controller
+from sojourn.control.fit import fit as fit
 from sojourn.errors import ModelError as ModelError
 from sojourn.errors import SojournError as SojournError
 from sojourn.instance.diameter import diameter as diameter

@@ -3,6 +3,10 @@
     from sojourn.results import Evaluation, Summary
 """
 
+from sojourn.control.controller import Observation
+from sojourn.control.fit import Fit
+from sojourn.control.fold import Alarm
+from sojourn.control.log import Log
 from sojourn.instance.diameter import Diameter
 from sojourn.instance.difficulty import Difficulty
 from sojourn.instance.event_alternatives import HiddenEvents
@@ -15,6 +19,7 @@ from sojourn.instance.proof import Proof
 from sojourn.instance.regret_bounds import RegretBounds
 from sojourn.learn.estimate import Estimate
 from sojourn.learn.learner import History, Plan
+from sojourn.learn.structure_test import Evidence
 from sojourn.model.checks import Checks, Verdict
 from sojourn.model.events import EventTable
 from sojourn.model.names import Labels, Names
@@ -33,8 +38,8 @@ from sojourn.study.summary import Curves, Debt, Row, Summary
 from sojourn.study.task import Replication
 
 __all__ = [
-    "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes", "Estimate",
-    "Evaluation", "EventDifficulty", "EventTable", "Failure", "Form", "GainGap", "HiddenEvents", "History", "Labels",
-    "LeastCost", "LeastDivergence", "Names", "Optimum", "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run",
-    "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
+    "Alarm", "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes",
+    "Estimate", "Evaluation", "EventDifficulty", "EventTable", "Evidence", "Failure", "Fit", "Form", "GainGap", "HiddenEvents",
+    "History", "Labels", "LeastCost", "LeastDivergence", "Log", "Names", "Observation", "Optimum", "Plan", "Point",
+    "Proof", "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
 ]

@@ -10,8 +10,10 @@ import click
 
 COMMANDS = {  # name: (module below sojourn.cli, one line of help)
     "check": ("check", "Check the paper's assumptions on a model, with a witness where one fails."),
+    "control": ("control", "Run a real system with a durable controller."),
     "convert": ("convert", "Convert a model between file formats."),
     "difficulty": ("difficulty", "Say how hard a model is to learn: gaps, K, C(M), g, D, bounds."),
+    "fit": ("fit", "Estimate a model from an event log: rates, intervals, what could be earned, what to try."),
     "learn": ("learn", "Run a learner on a model and report its regret."),
     "learners": ("learners", "List the learners: what each knows and what is proved."),
     "show": ("show", "Show a model in words or as a picture."),

@@ -53,11 +53,12 @@ def open_reading(path: Path) -> sqlite3.Connection:
         return sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
 
 
-def close_writing(database: sqlite3.Connection) -> None:
-    """Fold the log into the one file, which can then be read where nothing can be written, and close it."""
+def close_writing(database: sqlite3.Connection, leave_log: bool = False) -> None:
+    """Fold the log into the one file, and close it; unless `leave_log`, old programs can read it where nothing can be written."""
     with contextlib.suppress(sqlite3.Error):  # a full disk: the log keeps what was acknowledged, for the next opening
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        database.execute("PRAGMA journal_mode = DELETE")
+        if not leave_log:
+            database.execute("PRAGMA journal_mode = DELETE")
     database.close()
 
 

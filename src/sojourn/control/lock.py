@@ -67,6 +67,10 @@ class Ownership:
                 self._file.close()
                 raise
 
+    def first_bytes(self, size: int) -> bytes:
+        """Return the beginning of the file, read through the one handle that stays open."""
+        return os.pread(self._file.fileno(), size, 0)
+
     def release(self) -> None:
         """Give it back; to be called after SQLite has closed the file."""
         with _GUARD:

@@ -60,6 +60,10 @@ class Episode:
         self.under_way.left[pair] -= 1
         self.under_way.epochs[:] += (1, -1)
 
+    def end(self) -> None:
+        """Let the plan end with the decision that is pending."""
+        self.under_way.epochs[LEFT] = 0
+
     @classmethod
     def compiled(cls, plan: Plan, index: int, start_epoch: int, under_way: PlanLeft) -> Episode:
         """Return the episode of a plan that a compiled planner has written to `under_way` itself."""

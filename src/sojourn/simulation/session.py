@@ -130,19 +130,21 @@ class Session:
         return SessionEpisode(episode.index, episode.start_epoch, np.array(episode.plan.policy), **tables)
 
     def report(self, holding_time: float, next_state: Any, reward: float | None = None, *, lump: float | None = None,
-               event: str | None = None, silent: Mapping[str, int] | None = None) -> None:
+               event: str | None = None, silent: Mapping[str, int] | None = None, action: Any = None) -> None:
         """Say how the pending action went: how long it held, where it led, and what it paid, if that is not as known.
 
         `reward` is all that was paid in the epoch; what is known to run up (`knowledge.running`) is taken as its running part.  Or
-        give the `lump` sum alone, where that is what one knows.
+        give the `lump` sum alone, where that is what one knows.  `action` is what was really done, if it was not as advised.
 
         For a learner of events, `event` names the one that ended the sojourn, where neither successor nor pay tells it, and
         `silent` says how often events were seen that led nowhere, as in {"arrive": 2}.
         """
+        if action is not None:
+            self._pair = self._done(action)
         if self._pair is None:
             raise ReportError("a report came before an action was asked for; read `session.action` first, take it, then report.")
         pair = self._pair
-        tau = _real("holding_time", holding_time)
+        tau = real_number("holding_time", holding_time)
         if not tau > 0:
             raise ReportError(f"holding_time is {tau:g}; it must be positive. Nothing was counted.")
         if reward is not None and lump is not None:
@@ -151,9 +153,9 @@ class Session:
         running = float(self.knowledge.running[pair]) * tau
         paid = float(self.knowledge.reward[pair])
         if reward is not None:
-            paid = _real("reward", reward) - running
+            paid = real_number("reward", reward) - running
         elif lump is not None:
-            paid = _real("lump", lump)
+            paid = real_number("lump", lump)
         arrived = self.knowledge.states.position(next_state, "next_state", ReportError, "Nothing was counted.")
         said = reward is not None or lump is not None
         extra = paid - float(self.knowledge.reward[pair]) if said else None
@@ -162,6 +164,13 @@ class Session:
         self.state_index, self._pair = arrived, None
         self.epoch += 1
         self.time += tau
+
+    def replan(self, at_once: bool = False) -> None:
+        """End the plan under way: behind the pending decision, or `at_once`, so that this one is chosen anew too."""
+        if self._episode is not None:
+            self._episode.end()
+        if at_once:
+            self._pair = None
 
     @property
     def structure(self) -> Evidence | None:
@@ -174,6 +183,14 @@ class Session:
                 f"{self.state!r}, action {pending}>")
 
     # ---- inside -------------------------------------------------------------------------------------------------
+
+    def _done(self, action: Any) -> int:
+        """Return the pair of an action that was done, whatever was advised."""
+        place = self.knowledge.actions.position(action, "action", ReportError, "Nothing was counted.")
+        pair = int(self.knowledge.pair_table[self.state_index, place])
+        if pair < 0:
+            raise ReportError(f"action is {action!r}, which is not admissible in state {self.state!r}. Nothing was counted.")
+        return pair
 
     def _choose(self) -> int:
         """Return the pair of the plan under way, beginning a new one where the last has ended.   Paper: alg: CTUCRL, step 6"""
@@ -256,7 +273,7 @@ class Session:
         self._tables = {name: np.array(table) for name, table in saved["tables"].items()}
 
 
-def _real(name: str, value: Any) -> float:
+def real_number(name: str, value: Any) -> float:
     if not is_number(value):
         raise ReportError(f"{name} is {shown(value)} (a {type(value).__name__}); it must be a finite number. Nothing was counted.")
     return float(value)

@@ -1,0 +1,160 @@
+"""`sojourn control`: a durable controller of a real system, from the shell."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sojourn.cli.common import json_option, model_argument, plain, print_json, read_model
+from sojourn.errors import ReportError
+from sojourn.zoo.syntax import parse_parameters
+
+path_argument = click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Run a real system: a learner that is told what happened and answers what to do, durably, in one file.
+
+    States and actions are said as the model shows them.
+    """
+
+
+@command.command()
+@path_argument
+@model_argument
+@click.option("--start", required=True, metavar="STATE", help="Where the system is now.")
+@click.option("--learner", default="default", show_default=True, metavar="NAME", help="A name of `sojourn learners`.")
+@click.option("--param", multiple=True, metavar="KEY=VALUE", help="Parameters of the learner; may be repeated.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the learner's own random numbers.")
+@click.option("--rate-bounds", type=(float, float), metavar="LO HI", help="Rates the learner is told (the model's own).")
+@click.option("--supports", is_flag=True, help="Tell the learner which jumps are possible; others raise an alarm.")
+@click.option("--safe-action", metavar="ACTION", help="What to advise in a state that the model does not have.")
+@click.option("--forbid", multiple=True, type=(str, str), metavar="STATE ACTION", help="Never advise this; may be repeated.")
+@click.option("--shadow", is_flag=True, help="Advise only: every report says what was really done.")
+@json_option
+def create(path: Path, model: str, start: str, learner: str, param: tuple[str, ...], seed: int,
+           rate_bounds: tuple[float, float] | None, supports: bool, safe_action: str | None, forbid: tuple[tuple[str, str], ...],
+           shadow: bool, as_json: bool) -> None:
+    """Make a new controller at PATH for the choices and rewards of MODEL, whose rates and jumps it is not told."""
+    from sojourn.control.controller import Controller
+
+    known = read_model(model).knowledge(rate_bounds, supports)
+    parameters: dict[str, Any] = {}
+    for text in param:
+        parameters |= parse_parameters(text)
+    forbidden: dict[str, list[str]] = {}
+    for state, action in forbid:
+        forbidden.setdefault(state, []).append(action)
+    safe = None if safe_action is None else known.actions[known.actions.position(safe_action)]
+    with Controller.create(path, known, learner, start, seed=seed, parameters=parameters, safe_action=safe, forbidden=forbidden,
+                           shadow=shadow) as controller:
+        said = controller.status()
+    print_json(said) if as_json else click.echo(f"made {path}; take action {said['action']} in state {said['state']}")
+
+
+@command.command()
+@path_argument
+@json_option
+def status(path: Path, as_json: bool) -> None:
+    """Say where the system is, what to do there, and how it went so far; another process may be running it."""
+    from sojourn.control.controller import Controller
+
+    with Controller.open(path, write=False) as controller:
+        said, alarms = controller.status(), controller.alarms
+    if as_json:
+        print_json({**said, "last_alarms": [alarm._asdict() for alarm in alarms[-5:]]})
+        return
+    gain = "" if said["gain"] is None else f", {said['gain']:.6g} per unit of time"
+    click.echo(f"state {said['state']}, action {said['action']}, next report {said['next_seq']}\n"
+               f"{said['epochs']:,} decisions in {said['time']:.6g} units of time, reward {said['reward']:.6g}{gain}\n"
+               f"{said['learner']}{', advising only' if said['shadow'] else ''}: its advice was followed {said['followed']:,} "
+               "times; "
+               f"{said['uncounted']:,} reports not counted, {said['imported']:,} imported\n"
+               f"{said['alarms']:,} alarms; {said['owner']}")
+    for alarm in alarms[-5:]:
+        click.echo(f"  after report {alarm.seq}, {alarm.kind}: {alarm.text}")
+
+
+@command.command()
+@path_argument
+@click.argument("seq", type=int, required=False)
+@click.argument("holding_time", type=float, required=False)
+@click.argument("next_state", required=False)
+@click.option("--reward", type=float, help="All that was paid, if not as known.")
+@click.option("--action", help="What was really done, if not as advised.")
+@click.option("--event", help="What happened.")
+@click.option("--lines", is_flag=True, help="Read reports from stdin, one JSON object a line, and answer each with a line.")
+@json_option
+def report(path: Path, seq: int | None, holding_time: float | None, next_state: str | None, reward: float | None,
+           action: str | None, event: str | None, lines: bool, as_json: bool) -> None:
+    """Say what happened: report number SEQ, how long the action held, where it led; print the next action once that is durable."""
+    from sojourn.control.controller import Controller
+
+    if not lines and next_state is None:
+        raise click.UsageError("give SEQ HOLDING_TIME NEXT_STATE, or --lines.")
+    with Controller.open(path) as controller:
+        if lines:
+            answer_lines(controller)
+            return
+        answer = controller.report(seq, holding_time, next_state, reward, action, event)  # type: ignore[arg-type]
+    print_json({"seq": seq, "action": answer}) if as_json else click.echo(str(answer))
+
+
+def answer_lines(controller: Any) -> None:
+    """Answer lines from stdin until it ends; a refused one is answered with its error, and the next line is read.
+
+    A line is a report ({"seq": 1, "holding_time": 0.5, "next_state": "up"}), {"missed": true} or {"missed": STATE} where an event
+    was lost, or {"ask": "status"}.
+    """
+    from sojourn.control.values import read
+
+    for line in sys.stdin:
+        try:
+            said = json.loads(line)
+            if not isinstance(said, dict):
+                raise ReportError(f"the line is {line.strip()[:80]!r}; give one JSON object, such as "
+                                  '{"seq": 1, "holding_time": 0.5, "next_state": "up"}.')
+            given = {key: read(json.dumps(value)) for key, value in said.items()}
+            if given == {"ask": "status"}:
+                answer = controller.status()
+            elif list(given) == ["missed"]:
+                answer = {"action": controller.missed(None if given["missed"] is True else given["missed"])}
+            else:
+                answer = {"seq": said.get("seq"), "action": controller.report(**given)}
+            click.echo(json.dumps(plain(answer)))
+            sys.stdout.flush()
+        except (ReportError, ValueError, TypeError) as error:
+            click.echo(json.dumps({"error": " ".join(str(error).split())}))
+
+
+@command.command()
+@path_argument
+@json_option
+def verify(path: Path, as_json: bool) -> None:
+    """Check every page and row of the file, and that what was learned follows from the journal."""
+    from sojourn.control.controller import Controller
+
+    with Controller.open(path) as controller:
+        said = controller.verify()
+    print_json(said) if as_json else click.echo(
+        f"{path} is sound: {said['reports']:,} reports, {said['notes']:,} notes, chain {said['chain']}; "
+        f"what was learned follows from them ({said['answers_that_differ']} answers would be other today)")
+
+
+@command.command()
+@path_argument
+@json_option
+def replay(path: Path, as_json: bool) -> None:
+    """Throw the snapshots away and learn everything anew from the journal, as after an upgrade."""
+    from sojourn.control.controller import Controller
+
+    with Controller.open(path) as controller:
+        said = controller.replay()
+    print_json(said) if as_json else click.echo(
+        f"folded {said['reports']:,} reports and {said['notes']:,} notes anew; {said['answers_that_differ']:,} answers would be "
+        "other today")

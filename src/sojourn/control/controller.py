@@ -1,0 +1,397 @@
+"""A learner that runs a real system for months: every report durable before it is answered, nothing lost, nothing counted twice."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from sojourn.control.fold import Alarm, Fold
+from sojourn.control.journal import Head, Journal, Note, Report
+from sojourn.control.setting import Setting, checked_setting
+from sojourn.control.values import read, written
+from sojourn.errors import ControlError, ReportError, SojournError
+from sojourn.learn.estimate import Estimate
+from sojourn.learn.learner import MAX_CHUNK
+from sojourn.model.files import file_path
+from sojourn.model.pack import pack
+from sojourn.simulation.session import real_number
+
+SNAPSHOT_ROWS = 1000  # reports between two snapshots, at least
+SNAPSHOT_SECONDS = 0.1  # of folding, after which the next report brings one
+BYTES_PER_ROW = 200  # about what a report takes in the file: snapshots shall not take more than reports
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One report as it was made: in `state`, `action` was done for `holding_time`, and led to `next_state`.
+
+    `state` is None where it was not known (after a missed event); `reward` and `event` are None where they were not given;
+    `advised` is the action that this report was answered with, `at` the time of the clock in seconds since 1970.
+    """
+
+    seq: int
+    state: Any
+    action: Any
+    holding_time: float
+    next_state: Any
+    reward: float | None
+    event: Any
+    advised: Any
+    at: float
+
+
+class Controller:
+    """A durable controller in one file.  Ask for `.action`, carry it out, `.report` what happened; the answer is the next action.
+
+    `create` makes the file, `open` goes on with it; one process has it open at a time, and after a crash the next one goes on
+    where the last acknowledged report ended.
+
+    >>> import tempfile, sojourn
+    >>> known = sojourn.make("three-state").knowledge()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Controller.create(f"{folder}/plant.control", known, learner="ct-ce", start="A") as controller:
+    ...         answer = controller.report(1, holding_time=0.4, next_state="C")
+    ...     with Controller.open(f"{folder}/plant.control") as controller:
+    ...         controller.report(1, holding_time=0.4, next_state="C") == answer, controller.status()["epochs"]
+    (True, 1)
+    """
+
+    def __init__(self, journal: Journal, learner: str | type | None = None):
+        self.path = journal.path
+        self._learner = learner
+        self.write = journal.write
+        self._guard = threading.RLock()
+        self._journal: Journal | None = journal
+        self._closed = False
+        self._since, self._work, self._size = 0, 0.0, 0  # reports, seconds of folding and bytes since and of the last snapshot
+        try:
+            self._load(journal)
+        except BaseException:
+            journal.abandon()
+            raise
+
+    @classmethod
+    def create(cls, path: str | PathLike[str], knowledge: Any, learner: str | type = "default", start: Any = None, *, seed: int = 0,
+               parameters: Mapping[str, Any] | None = None, safe_action: Any = None, forbidden: Any = None, shadow: bool = False,
+               window: int = 100, false_alarms: float = 0.01) -> Controller:
+        """Make a new controller at `path`, where nothing may be yet.
+
+        - `learner` by name, with `seed` and `parameters`; told `knowledge`; the plant is in state `start`;
+        - `safe_action`: advised in a state that the model does not have (without one such a report is refused);
+        - `forbidden`: {state: [actions]}, or [actions] forbidden everywhere: never advised;
+        - `shadow`: advise only; every report must say which action was done;
+        - `window`, `false_alarms`: see control/watch.py, the alarm on drifting rates.
+        """
+        setting = checked_setting(knowledge, learner, start, seed, parameters, safe_action, forbidden, shadow, window, false_alarms)
+        Fold(setting, learner)  # refused now rather than from a file
+        return cls(Journal.create(file_path(path), setting.to_bytes()), learner)
+
+    @classmethod
+    def open(cls, path: str | PathLike[str], write: bool = True, learner: str | type | None = None) -> Controller:
+        """Go on with the controller at `path`; `write=False` only looks, while another process may own it.
+
+        `learner` is needed for one that is not of the catalogue (its class or "module:Class"): a file never says which code to run.
+        """
+        return cls(Journal(file_path(path), write), learner)
+
+    def __enter__(self) -> Controller:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write a snapshot, and give the file up."""
+        with self._guard:
+            journal, self._journal, self._closed = self._journal, None, True
+            if journal is not None:
+                if self.write and os.getpid() == journal._pid and self._since and journal.head.seq == self._fold.seq:
+                    with contextlib.suppress(SojournError, OSError):  # a full disk: the journal has everything
+                        journal.append([], self._fold.to_bytes())
+                journal.close()
+
+    # ---- what a plant asks and says -----------------------------------------------------------------------------
+
+    @property
+    def action(self) -> Any:
+        """The action to take now; asking again gives the same."""
+        with self._guard:
+            return self._ready().answer
+
+    def report(self, seq: int, holding_time: float, next_state: Any, reward: float | None = None, action: Any = None,
+               event: Any = None) -> Any:
+        """Say how report number `seq` went; return the next action, after the report is durable.
+
+        `reward` is all that was paid, if not as known; `action` what was really done, if not as advised; `event` what happened.
+        The same report again gets the same answer and counts nothing; another content under a known number, or a number that
+        leaves one out, raises ReportError with what was expected.
+        """
+        return self.report_many([{"seq": seq, "holding_time": holding_time, "next_state": next_state, "reward": reward,
+                                  "action": action, "event": event}])[0]
+
+    def report_many(self, reports: Iterable[Mapping[str, Any]]) -> list[Any]:
+        """Report several observations in one synced write (the arguments of `report`, each in a dict); return all answers.
+
+        Where one is refused, those before it have been written.
+        """
+        with self._guard:
+            fold, journal = self._ready(), self._writable()
+            seq, refused = journal.head.seq, None
+            answers: list[Any] = []
+            new: list[Report] = []
+            try:
+                for said in reports:
+                    try:
+                        row = self._checked(fold, **said)
+                        if row.seq > seq + 1:
+                            raise ReportError(f"seq is {row.seq}, but the next report is number {seq + 1}; report that one first. "
+                                              "If it is lost, call `missed()` and go on with its number. Nothing was counted.")
+                        if row.seq <= seq:
+                            known = new[row.seq - seq - 1] if row.seq > journal.head.seq else journal.report(row.seq)
+                            answers.append(_same_again(row, known))
+                            continue
+                    except ReportError as error:
+                        refused = error
+                        break
+                    begun = time.perf_counter()
+                    row = row._replace(state=None if fold.state is None else written(fold.state),
+                                       action=row.action or written(fold.answer, "action"))
+                    answer = fold.report(read(row.action), row.holding_time, read(row.next_state), row.reward, read(row.event))
+                    new.append(row._replace(answer=written(answer, "action")))
+                    answers.append(answer)
+                    seq, self._work = row.seq, self._work + time.perf_counter() - begun
+                self._append(new)
+            except BaseException:
+                self._drop()
+                raise
+            if refused is not None:
+                raise refused
+            return answers
+
+    def missed(self, state: Any = None) -> Any:
+        """Say that an event was lost: nothing is counted until the next report, or from now on if `state` is where the plant is.
+
+        Returns the action to take now: the safe action, if there is one, while the state is not known.
+        """
+        with self._guard:
+            fold, journal = self._ready(), self._writable()
+            if state is not None:
+                self._known_or_safe(fold, state, "state")
+            if state is None and fold.away == [None]:
+                return fold.answer  # said before
+            try:
+                answer = fold.missed(state)
+                self._append([self._note("missed", written(state, "state", ReportError).encode(), journal.head)])
+            except BaseException:
+                self._drop()
+                raise
+            return answer
+
+    def import_log(self, log: Any) -> int:
+        """Learn from observations of the past (anything that `sojourn.fit` reads); return how many rows were counted.
+
+        To begin with what is known already, import before the first report.
+        """
+        with self._guard:
+            fold, journal = self._ready(), self._writable()
+            from sojourn.control.log import read_log
+
+            rows = read_log(log, fold.told)
+            rows.check_pairs(fold.told)
+            try:
+                head = journal.head
+                notes: list[Note] = []
+                for begin in range(0, len(rows), MAX_CHUNK):
+                    chunk = rows.parts(fold.told, slice(begin, begin + MAX_CHUNK))
+                    fold.learn(chunk)
+                    notes.append(self._note("import", pack(chunk), head))
+                    head = Head(head.seq, head.note + 1, head.chain)
+                self._append(notes, snapshot=True)
+            except BaseException:
+                self._drop()
+                raise
+            return len(rows)
+
+    # ---- looking ------------------------------------------------------------------------------------------------
+
+    def status(self) -> dict[str, Any]:
+        """Return where the plant is, what to do there, and how it went so far; `next_seq` is the number of the next report."""
+        with self._guard:
+            fold, journal = self._ready(), self._opened()
+            return {
+                "next_seq": journal.head.seq + 1, "state": fold.state, "action": fold.answer, "epochs": fold.epochs,
+                "time": fold.time, "reward": fold.reward, "gain": fold.reward / fold.time if fold.time else None,
+                "uncounted": fold.uncounted, "imported": fold.imported, "followed": fold.followed,
+                "learner": fold.setting.learner, "shadow": fold.setting.shadow, "episode": fold.episode,
+                "alarms": fold.alarm_count, "last_alarm": fold.alarms[-1].text if fold.alarms else None, "owner": journal.owner,
+            }
+
+    @property
+    def alarms(self) -> Sequence[Alarm]:
+        """The last alarms, oldest first: (seq, kind, text); `status()["alarms"]` counts all."""
+        with self._guard:
+            return tuple(self._ready().alarms)
+
+    def estimate(self, confidence: float = 0.95) -> Estimate:
+        """Return what has been learned: rates and rows with intervals, the best policy now, its gain, what is left to try."""
+        with self._guard:
+            return self._ready().session.estimate(confidence)
+
+    def observations(self) -> Iterator[Observation]:
+        """Yield every report in order, each checked against the chain of those before."""
+        journal = self._opened()
+        for entry in journal.entries():
+            if isinstance(entry, Report):
+                yield Observation(entry.seq, read(entry.state), read(entry.action), entry.holding_time, read(entry.next_state),
+                                  entry.reward, read(entry.event), read(entry.answer), entry.at)
+
+    def verify(self) -> dict[str, Any]:
+        """Check every page and row, fold the journal anew, and compare with what is in memory; raise where something differs."""
+        with self._guard:
+            fold, journal = self._ready(), self._opened()
+            reports = journal.verify()
+            anew, differs = Fold(Setting.from_bytes(journal.setting), self._learner), 0
+            for entry in journal.entries():
+                anew.take(entry)
+                differs += isinstance(entry, Report) and written(anew.answer, "action") != entry.answer
+            if anew.to_bytes() != fold.to_bytes():
+                raise ControlError(f"the controller {self.path}: folding its {reports} reports anew gives another state than its "
+                                   f"snapshots ({differs} answers differ). `sojourn control replay {self.path}` makes them anew "
+                                   "from "
+                                   "the journal, which is intact.")
+            return {"reports": reports, "notes": journal.head.note, "answers_that_differ": differs,
+                    "chain": journal.head.chain.hex()}
+
+    def replay(self) -> dict[str, Any]:
+        """Throw the snapshots away and fold the whole journal anew; return how many answers would be other today."""
+        with self._guard:
+            journal = self._writable()
+            journal.forget_snapshots()
+            fold, differs = Fold(Setting.from_bytes(journal.setting), self._learner), 0
+            for entry in journal.entries():
+                fold.take(entry)
+                differs += isinstance(entry, Report) and written(fold.answer, "action") != entry.answer
+            self._load(journal)
+            self._append([], snapshot=True)
+            return {"reports": journal.head.seq, "notes": journal.head.note, "answers_that_differ": differs}
+
+    # ---- inside -------------------------------------------------------------------------------------------------
+
+    def _load(self, journal: Journal) -> None:
+        """Take the latest snapshot that can be used, and fold what came after it."""
+        setting = Setting.from_bytes(journal.setting)
+        fold, after = Fold(setting, self._learner), None
+        for head, payload in journal.snapshots():
+            try:
+                fold.restore(payload)
+                after = head
+                break
+            except (SojournError, KeyError, TypeError, ValueError):  # of another version: fold from an older one, or from the start
+                fold = Fold(setting, self._learner)
+        begun, entry, self._since = time.perf_counter(), None, 0
+        for entry in journal.entries(after):
+            fold.take(entry)
+            self._since += 1
+        if isinstance(entry, Report):
+            fold.answer = read(entry.answer)  # what the plant was told, should this program decide otherwise today
+        self._fold, self._work, self._size = fold, time.perf_counter() - begun, 0
+        if journal.torn and journal.write:
+            text = (f"the last write behind report {journal.head.seq} was found incomplete: the power failed before it was "
+                    "acknowledged, or its last bytes are damaged. If the plant had an answer to a later report, report it again.")
+            note = self._note("torn", text.encode(), journal.head)
+            fold.take(note)
+            journal.append([note], fold.to_bytes())
+            journal.torn = False
+
+    def _opened(self) -> Journal:
+        if self._closed or self._journal is None:
+            raise ControlError(f"the controller {self.path} is closed; `Controller.open` goes on with it.")
+        return self._journal
+
+    def _writable(self) -> Journal:
+        journal = self._opened()
+        if not self.write:
+            raise ControlError(f"the controller {self.path} was opened with write=False, to look only; open it for writing.")
+        return journal
+
+    def _ready(self) -> Fold:
+        """Return the fold; after an error it is read from the file again."""
+        if self._journal is None and not self._closed:
+            journal = Journal(self.path, self.write)
+            try:
+                self._load(journal)
+            except BaseException:
+                journal.abandon()
+                raise
+            self._journal = journal
+        self._opened()
+        return self._fold
+
+    def _drop(self) -> None:
+        """Forget everything in memory: the file is the truth, and is read at the next call."""
+        journal, self._journal = self._journal, None
+        if journal is not None:
+            journal.abandon()
+
+    def _note(self, kind: str, body: bytes, head: Head) -> Note:
+        return Note(head.note + 1, head.seq, time.time(), kind, body)
+
+    def _append(self, entries: Sequence[Report | Note], snapshot: bool = False) -> None:
+        """Write, with a snapshot where one is due: after many reports, or much work, since the last."""
+        self._since += len(entries)
+        due = self._since >= max(SNAPSHOT_ROWS, self._size / BYTES_PER_ROW) or self._work > SNAPSHOT_SECONDS
+        payload = self._fold.to_bytes() if snapshot or (due and entries) else None
+        if entries or payload:
+            self._opened().append(entries, payload)
+        if payload is not None:
+            self._since, self._work, self._size = 0, 0.0, len(payload)
+
+    def _checked(self, fold: Fold, seq: Any = None, holding_time: Any = None, next_state: Any = None, reward: Any = None,
+                 action: Any = None, event: Any = None) -> Report:
+        """Return a report as a row, or refuse it; a missing action is the one that was advised."""
+        if isinstance(seq, (bool, np.bool_)) or not isinstance(seq, (int, np.integer)) or seq < 1:
+            raise ReportError(f"seq is {seq!r}; reports are numbered 1, 2, 3, ... Nothing was counted.")
+        tau = real_number("holding_time", holding_time)
+        if not tau > 0:
+            raise ReportError(f"holding_time is {tau:g}; it must be positive. Nothing was counted.")
+        paid = None if reward is None else real_number("reward", reward)
+        arrived = self._known_or_safe(fold, next_state, "next_state")
+        if action is not None:
+            names = fold.setting.knowledge.actions
+            action = names[names.position(action, "action", ReportError, "Nothing was counted.")]
+        elif fold.setting.shadow:
+            raise ReportError("action is None, but this controller only advises (shadow=True) and cannot know what was done in "
+                              "state "
+                              f"{fold.state!r}; say which action it was. Nothing was counted.")
+        happened = None if event is None else written(event, "event", ReportError)
+        return Report(int(seq), time.time(), None, "" if action is None else written(action, "action"), tau,
+                      written(arrived, "next_state", ReportError), paid, happened, "")
+
+    def _known_or_safe(self, fold: Fold, state: Any, name: str) -> Any:
+        """Return the model's own name of a state; one that it does not have is refused where there is no safe action for it."""
+        states = fold.told.states
+        try:
+            return states[states.position(state, name, ReportError, "Nothing was counted.")]
+        except ReportError as error:
+            if fold.setting.safe_action is None or state is None:
+                raise ReportError(f"{error} A controller made with a `safe_action` takes unknown states, with an alarm.") from None
+            return state
+
+
+def _same_again(row: Report, known: Report) -> Any:
+    """Return the stored answer to a report that came before, or say how this one differs from it."""
+    for name in ("holding_time", "next_state", "reward", "action", "event"):
+        said, stored = getattr(row, name), getattr(known, name)
+        if said != stored and not (name == "action" and said == ""):
+            raise ReportError(f"report {row.seq} came before with {name} {stored}, and now with {said}; a number stands for one "
+                              "report. "
+                              "Ask `status()['next_seq']` for the next number. Nothing was counted.")
+    return read(known.answer)

@@ -1,0 +1,309 @@
+"""From an event log to a model: counts, intervals, what could be earned, and what should be tried next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse, special
+
+from sojourn.control.exponential import gini_tests
+from sojourn.control.log import Log, read_log
+from sojourn.errors import ParameterError, SojournError
+from sojourn.learn.catalogue import learner as made_learner
+from sojourn.learn.counts import Counts
+from sojourn.learn.estimate import Estimate, estimated
+from sojourn.learn.learner import MAX_CHUNK, History
+from sojourn.model.ctmdp import CTMDP
+from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import is_number
+
+TIED = 1e-9  # relative: how closely what was paid must follow from lump sum and running reward to be taken as known
+CYCLES = 30  # returns to one state from which "what we do now" has an interval
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """What a log says.  Per pair (P,): `visits`, `exposure` (time, unfinished sojourns included), `rate`, `rate_bounds` (P, 2),
+    `gini` and `gini_p` (control/exponential.py).  Per successor seen, laid out as in `estimate`: `probability_bounds` (E, 2).
+
+    Each of `rate_bounds` and `probability_bounds` holds with `confidence` by itself; those in `estimate` hold all together, and
+    at all times, which the gain needs.  `gain_bounds`: with `confidence` the policy that is best now earns at least the lower
+    end, and no policy earns more than the upper one.  `gain_now` is what was earned per unit of time in the log, with an interval
+    (NaN where there is none).
+    """
+
+    log: Log
+    knowledge: Knowledge
+    confidence: float
+    visits: np.ndarray
+    exposure: np.ndarray
+    rate: np.ndarray
+    rate_bounds: np.ndarray
+    probability_bounds: np.ndarray
+    gini: np.ndarray
+    gini_p: np.ndarray
+    estimate: Estimate
+    gain_bounds: tuple[float, float]
+    gain_now: tuple[float, float, float]
+    notes: tuple[str, ...]
+
+    @property
+    def policy(self) -> dict[Any, Any]:
+        """The policy that we could already play: the best one on the mean of what was seen, {state: action}."""
+        return self.estimate.policy_labels
+
+    @cached_property
+    def history(self) -> History:
+        """The complete sojourns, in positions, in order."""
+        return History.of_parts(**self.log.parts(self.knowledge))
+
+    @cached_property
+    def model(self) -> CTMDP:
+        """The model of largest likelihood, over the choices that were seen; states that were never left are left out."""
+        return _likely_model(self)
+
+    @cached_property
+    def trials(self) -> list[tuple[Any, Any, int, float]]:
+        """What should be tried next, as (state, action, visits, cost): a cost is what one try loses on the fitted model, in
+        reward; NaN where the choice was never seen, so that nobody knows."""
+        from sojourn.instance.gaps import gaps
+        from sojourn.solving.solve import solve
+
+        try:
+            table = np.asarray(gaps(self.model, solve(self.model)))
+        except SojournError:
+            table = None
+        found = []
+        for state, action, visits in self.estimate.remaining:
+            cost = float("nan")
+            if table is not None and visits and state in self.model.states and action in self.model.actions:
+                cost = max(0.0, float(table[self.model.states.position(state), self.model.actions.position(action)]))
+            found.append((state, action, visits, cost))
+        return found
+
+    def learner(self, which: str | type = "default", seed: Any = 0, **parameters: Any) -> Any:
+        """Return a new learner that has seen the whole log: a warm start."""
+        made = made_learner(which, self.knowledge, seed, **parameters)
+        for begin in range(0, len(self.log), MAX_CHUNK):
+            made.observe(History.of_parts(**self.log.parts(self.knowledge, slice(begin, begin + MAX_CHUNK))))
+        return made
+
+    def report(self, path: Any) -> Any:
+        """Write a page (.html) that says all this; returns its path."""
+        from sojourn.report.fit_page import write_fit
+
+        return write_fit(self, path)
+
+    def __repr__(self) -> str:
+        low, high = self.gain_bounds
+        tried = int((self.visits > 0).sum())
+        return (f"<Fit of {len(self.log):,} sojourns: {self.knowledge.n_states} states, {tried} of {self.knowledge.n_pairs} "
+                "choices seen; "
+                f"earned {self.gain_now[1]:.6g} per unit of time so far; at {self.confidence:.4g} confidence the best policy "
+                "now earns at "
+                f"least {low:.6g}, and no policy more than {high:.6g}; {len(self.notes)} notes>")
+
+
+def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = None, reward: Any = None, running: Any = None,
+        rate_bounds: tuple[float, float] | None = None, columns: Mapping[str, str] | None = None, contiguous: bool = True) -> Fit:
+    """Estimate a model from an event log: a CSV or Parquet file, a data frame, or a mapping of columns (see control/log.py).
+
+    `knowledge` says which choices there are and what they pay; without it these are the choices that were seen, and what they pay
+    is `reward` (lump sum) and `running` (per unit of time), {(state, action): number} each, or else what the log's column `reward`
+    says. `columns` renames: {"their name": "our name"}.
+
+    >>> found = fit({"state": ["up", "down"] * 50, "action": ["run", "repair"] * 50, "holding_time": [2.0, 0.5] * 50,
+    ...              "next_state": ["down", "up"] * 50}, running={("up", "run"): 1.0})
+    >>> found.rate.tolist(), round(found.gain_now[1], 3), len(found.notes)
+    ([2.0, 0.5], 0.8, 2)
+    """
+    if not (is_number(confidence) and 0 < confidence < 1):
+        raise ParameterError(f"confidence is {confidence!r}; it must lie between 0 and 1, such as 0.95.")
+    rows = read_log(log, knowledge, contiguous, columns)
+    notes: list[str] = []
+    doubt = 0.0
+    if knowledge is None:
+        knowledge, doubt = _seen_knowledge(rows, reward, running, rate_bounds, confidence, notes)
+    elif reward is not None or running is not None or rate_bounds is not None:
+        raise ParameterError(f"knowledge is given and so is {'reward' if reward is not None else 'running or rate_bounds'}; the "
+                             "knowledge "
+                             "says what choices pay and how fast they can be: give one of them.")
+    pair = rows.check_pairs(knowledge)
+    counts, visits, exposure = _counted(rows, knowledge, pair)
+    level = 1 - confidence
+    rate = np.divide(visits, exposure, out=np.full(len(visits), np.nan), where=exposure > 0)
+    gini, gini_p = gini_tests(pair, rows.holding_time, knowledge.n_pairs)
+    found = estimated(counts, knowledge, 1 - level / (2 if doubt else 1))
+    low, high = found.gain_bounds
+    _note_times(knowledge, visits, gini, gini_p, level, notes)
+    unseen = int((visits == 0).sum())
+    if unseen:
+        notes.append(f"{unseen} of {len(visits)} choices were never made in this log; nothing is known about them but the rate "
+                     "bounds.")
+    return Fit(rows, knowledge, confidence, visits, exposure, rate, rate_intervals(visits, exposure, level), _shares(counts,
+    level), gini,
+               gini_p, found, (low - doubt, high + doubt), _earned(rows, knowledge, pair, level), tuple(notes))
+
+
+# ---- counts and intervals --------------------------------------------------------------------------------------------
+
+
+def _counted(rows: Log, knowledge: Knowledge, pair: np.ndarray) -> tuple[Counts, np.ndarray, np.ndarray]:
+    """Return the counts, and per pair the visits and the time, that of unfinished sojourns included."""
+    counts = Counts(knowledge)
+    for begin in range(0, len(rows), MAX_CHUNK):
+        counts.observe(History.of_parts(**rows.parts(knowledge, slice(begin, begin + MAX_CHUNK))), knowledge)
+    cut = knowledge.pair_table[rows.censored_state, rows.censored_action].astype(np.int64)
+    time = np.bincount(pair, rows.holding_time, minlength=knowledge.n_pairs)
+    more = np.bincount(cut[cut >= 0], rows.censored_time[cut >= 0], minlength=knowledge.n_pairs)
+    return counts, counts.visits.copy(), time + more
+
+
+def rate_intervals(visits: np.ndarray, exposure: np.ndarray, level: float) -> np.ndarray:
+    """Return [low, high] of each rate: exact for exponential times whose number was not chosen by looking at them.
+
+    2 rate exposure is chi-square with 2 visits degrees of freedom.
+
+    >>> rate_intervals(np.array([10]), np.array([5.0]), 0.05).round(3).tolist()
+    [[0.959, 3.417]]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = special.gammaincinv(np.maximum(visits, 1), level / 2) / exposure
+        high = special.gammaincinv(np.maximum(visits, 1), 1 - level / 2) / exposure
+    seen = (visits > 0) & (exposure > 0)
+    return np.stack([np.where(seen, low, 0.0), np.where(seen, high, np.inf)], axis=1)
+
+
+def _shares(counts: Counts, level: float) -> np.ndarray:
+    """Return [low, high] of the probability of each successor seen (Clopper and Pearson 1934)."""
+    start, _, count = counts.rows()
+    n = np.repeat(counts.visits, np.diff(start)).astype(float)
+    k = count.astype(float)
+    low = np.where(k > 0, special.betaincinv(np.maximum(k, 1), n - k + 1, level / 2), 0.0)
+    high = np.where(k < n, special.betaincinv(k + 1, np.maximum(n - k, 1), 1 - level / 2), 1.0)
+    return np.stack([low, high], axis=1)
+
+
+def _note_times(knowledge: Knowledge, visits: np.ndarray, gini: np.ndarray, p: np.ndarray, level: float, notes: list[str]) -> None:
+    """Say where holding times are not exponential, at `level` over all pairs together."""
+    tested = ~np.isnan(p)
+    odd = np.flatnonzero(tested & (np.nan_to_num(p, nan=1.0) < level / max(1, int(tested.sum()))))
+    for k in odd[np.argsort(p[odd])][:10]:
+        how = "more regular than exponential" if gini[k] < 0.5 else "more spread out than exponential"
+        notes.append(f"the {int(visits[k]):,} holding times of {knowledge.actions[int(knowledge.pair_action[k])]!r} in state "
+                     f"{knowledge.states[int(knowledge.pair_state[k])]!r} are {how} (Gini {gini[k]:.3f} in place of 0.5, p-value "
+                     f"{p[k]:.2g}); their mean is right, intervals and gains may not be.")
+    if len(odd) > 10:
+        notes.append(f"so are those of {len(odd) - 10} further choices.")
+
+
+# ---- what is paid --------------------------------------------------------------------------------------------------
+
+
+def _seen_knowledge(rows: Log, reward: Any, running: Any, rate_bounds: tuple[float, float] | None, confidence: float,
+                    notes: list[str]) -> tuple[Knowledge, float]:
+    """Return the choices that were seen with what they pay, and how far the gain may be off because that is uncertain."""
+    n_actions = len(rows.actions)
+    used = np.unique(rows.state.astype(np.int64) * n_actions + rows.action)
+    states, actions = used // n_actions, used % n_actions
+    never = sorted(set(range(len(rows.states))) - set(states.tolist()))
+    if never:
+        raise ParameterError(f"state {rows.states[never[0]]!r} was reached and never left ({len(never)} such states), so "
+                             "nothing is known "
+                             "about it. Say with `knowledge` which choices there are, or drop the rows that lead there.")
+    pair = np.searchsorted(used, rows.state.astype(np.int64) * n_actions + rows.action)
+    n = np.bincount(pair, minlength=len(used))
+    time = np.bincount(pair, rows.holding_time, minlength=len(used))
+    level = (1 - confidence) / (2 * len(used))
+    bounds = rate_intervals(n, time, level)
+    if rate_bounds is None:
+        rate_bounds = (float(bounds[:, 0].min()), float(bounds[:, 1].max()))
+        notes.append(f"the rate bounds {rate_bounds[0]:.4g} to {rate_bounds[1]:.4g} were taken from the log; tell better ones "
+                     "if you can.")
+    where = {(rows.states[int(s)], rows.actions[int(a)]): k for k, (s, a) in enumerate(zip(states, actions))}
+    lump, flow, doubt = np.zeros(len(used)), np.zeros(len(used)), 0.0
+    if reward is None and running is None and rows.reward is not None:
+        lump, flow, spread = _paid(rows, pair, len(used), level)
+        doubt = float(np.max(spread * bounds[:, 1], initial=0.0))
+        if doubt:
+            notes.append(f"what choices pay varies in the log; the gains allow {doubt:.4g} per unit of time for that.")
+    for given, into in ((reward, lump), (running, flow)):
+        for key, value in dict(given or {}).items():
+            if key not in where:
+                raise ParameterError(f"reward or running names {key!r}, which is not a (state, action) of this log, such as "
+                                     f"{next(iter(where))!r}.")
+            into[where[key]] = float(value)
+    if not lump.any() and not flow.any():
+        notes.append("nothing is paid: give `reward` or `running`, a column `reward`, or `knowledge`; the gains are 0 as it is.")
+    start = np.concatenate([[0], np.cumsum(np.bincount(states, minlength=len(rows.states)))]).astype(np.int64)
+    known = Knowledge(pair_start=start, pair_action=actions.astype(np.int64), reward=lump, running=flow, states=rows.states,
+                      rate_min=float(rate_bounds[0]), rate_max=float(rate_bounds[1]), actions=rows.actions)
+    return known, doubt
+
+
+def _paid(rows: Log, pair: np.ndarray, pairs: int, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return lump sum and running reward per pair where they explain all that was paid, else its mean; and half its interval."""
+    assert rows.reward is not None
+    tau, paid = rows.holding_time, rows.reward
+    n = np.bincount(pair, minlength=pairs).astype(float)
+
+    def mean(x: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.bincount(pair, x, minlength=pairs) / n
+        return found
+
+    t, r = mean(tau), mean(paid)
+    var = mean((tau - t[pair]) ** 2)
+    slope = np.divide(mean((tau - t[pair]) * (paid - r[pair])), var, out=np.zeros(pairs), where=var > 0)
+    slope[n < 3] = 0.0
+    scale = np.maximum(mean(np.abs(paid)), 1e-300)
+    rest = np.sqrt(mean((paid - r[pair] - slope[pair] * (tau - t[pair])) ** 2))
+    tied = rest <= TIED * scale
+    plain = np.sqrt(mean((paid - r[pair]) ** 2))
+    slope = np.where(tied & (plain > TIED * scale), slope, 0.0)
+    lump = r - slope * t
+    wide = np.where(tied, 0.0, special.stdtrit(np.maximum(n - 1, 1), 1 - level / 2) * plain / np.sqrt(np.maximum(n - 1, 1)))
+    lump[np.abs(lump) <= TIED * scale] = 0.0
+    return lump, slope, wide
+
+
+def _earned(rows: Log, knowledge: Knowledge, pair: np.ndarray, level: float) -> tuple[float, float, float]:
+    """Return (low, gain, high) of what was earned per unit of time, from the returns to the state that was visited most.
+
+    Between two returns rewards and times are independent of what was before, if decisions look at the state only (the regenerative
+    method); the interval is that of their ratio.
+    """
+    paid = knowledge.reward[pair] + knowledge.running[pair] * rows.holding_time if rows.reward is None else rows.reward
+    gain = float(paid.sum() / rows.holding_time.sum())
+    anchor = int(np.bincount(rows.state).argmax())
+    first = np.flatnonzero(rows.state == anchor)
+    if len(first) <= CYCLES or rows.trajectories > 1:
+        return float("nan"), gain, float("nan")
+    r, t = np.add.reduceat(paid, first)[:-1], np.add.reduceat(rows.holding_time, first)[:-1]
+    ratio = r.sum() / t.sum()
+    half = float(special.ndtri(1 - level / 2) * np.sqrt(np.mean((r - ratio * t) ** 2) / len(r)) / t.mean())
+    return gain - half, gain, gain + half
+
+
+def _likely_model(found: Fit) -> CTMDP:
+    """Return the model of the pairs that were seen, with the likeliest rates and rows."""
+    known, counts = found.knowledge, found.estimate
+    keep = np.zeros(known.n_states, dtype=bool)
+    keep[known.pair_state[found.visits > 0]] = True
+    pairs = np.flatnonzero(found.visits > 0)
+    place = np.cumsum(keep) - 1
+    row = np.repeat(np.arange(known.n_pairs), np.diff(counts.row_start))
+    inside = keep[counts.next_state]
+    matrix = sparse.csr_matrix((counts.probability[inside], (row[inside], place[counts.next_state[inside]])),
+                               shape=(known.n_pairs, int(keep.sum())))[pairs]
+    if (np.asarray(matrix.sum(axis=1)).ravel() == 0).any():
+        raise ParameterError(f"some choice led only to states that were never left ({int((~keep).sum())} states); the log is "
+                             "too short "
+                             "for a model of its own.")
+    return CTMDP.from_pairs(place[known.pair_state[pairs]], known.pair_action[pairs], matrix, found.rate[pairs],
+    known.reward[pairs],
+                            known.running[pairs], states=known.states.some(np.flatnonzero(keep)), actions=known.actions,
+                            normalize_rows=True)

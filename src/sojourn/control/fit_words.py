@@ -1,0 +1,56 @@
+"""A fit in words: sentences, a table with one line per choice, one JSON object."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import Any
+
+from sojourn.control.fit import Fit
+
+
+def sentences(found: Fit) -> list[str]:
+    """Return what the log says, in sentences."""
+    low, high = found.gain_bounds
+    worst, earned, best = found.gain_now
+    known = found.knowledge
+    between = "" if isnan(worst) else f" (between {worst:.6g} and {best:.6g} at {found.confidence:.4g} confidence)"
+    said = [
+        f"{len(found.log):,} sojourns of {known.n_states} states; {int((found.visits > 0).sum())} of {known.n_pairs} choices "
+        "were made.",
+        f"What we do now: {earned:.6g} per unit of time{between}.",
+        f"What we could already play: the policy that is best on the mean of what was seen earns {found.estimate.gain:.6g} "
+        "there; at "
+        f"{found.confidence:.4g} confidence it earns at least {low:.6g}, and no policy earns more than {high:.6g}.",
+    ]
+    tries = found.trials
+    if not tries:
+        said.append("What to try next: nothing; no other choice can still turn out to be better.")
+    for state, action, visits, cost in tries[:5]:
+        price = "nobody knows what it costs" if isnan(cost) else f"a try costs about {cost:.4g} on the fitted model"
+        said.append(f"What to try next: {action} in state {state} ({visits:,} times so far); {price}.")
+    if len(tries) > 5:
+        said.append(f"And {len(tries) - 5} further choices are to be tried.")
+    return said
+
+
+def pair_table(found: Fit) -> tuple[list[str], list[list[str]]]:
+    """Return the head and the rows of a table with one line per choice."""
+    known, policy, rows = found.knowledge, found.policy, []
+    for k in range(known.n_pairs):
+        s, a = int(known.pair_state[k]), int(known.pair_action[k])
+        best = "yes" if policy[known.states[s]] == known.actions[a] else ""
+        test = "" if isnan(found.gini_p[k]) else f"{found.gini_p[k]:.2g}"
+        rows.append([known.states.label(s), known.actions.label(a), f"{found.visits[k]:,}", f"{found.rate[k]:.4g}",
+                     f"{found.rate_bounds[k, 0]:.4g} to {found.rate_bounds[k, 1]:.4g}", test, best])
+    return ["state", "action", "visits", "rate", f"{found.confidence:.4g} interval", "exponential? p-value", "best now"], rows
+
+
+def as_object(found: Fit) -> dict[str, Any]:
+    """Return a fit as one JSON object."""
+    known = found.knowledge
+    choices = [{"state": known.states[int(known.pair_state[k])], "action": known.actions[int(known.pair_action[k])],
+                "visits": int(found.visits[k]), "rate": found.rate[k], "rate_bounds": found.rate_bounds[k],
+                "exponential_p_value": found.gini_p[k]} for k in range(known.n_pairs)]
+    return {"sojourns": len(found.log), "states": known.n_states, "choices": choices, "confidence": found.confidence,
+            "gain_bounds": found.gain_bounds, "gain_now": found.gain_now, "policy": [[s, a] for s, a in found.policy.items()],
+            "trials": [list(row) for row in found.trials], "notes": list(found.notes)}

@@ -1,0 +1,348 @@
+"""The journal of a controller: every raw observation in one SQLite file, append-only, each row chained to the one before.
+
+Two kinds of rows make one sequence: *reports* (numbered by seq), and *notes* (a missed event, an imported log, a plan that came
+late), each of which stands behind the report `after_seq`.  The chain is a hash over all before it, beginning with the setting that
+the controller was made with; so a row that was changed, dropped or moved is found.  Snapshots are copies of what follows from
+the rows, for a quick start; they can be thrown away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import socket
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sojourn.control.database import checksum, close_writing, open_reading, open_writing, said, transaction
+from sojourn.control.lock import Ownership
+from sojourn.control.schema import WORDS, check_header, damaged, make_tables, prepare
+from sojourn.control.wal import examine
+from sojourn.errors import ControlError
+
+BATCH = 4096  # rows read at once
+KEPT_SNAPSHOTS = 2
+NOBODY = "nobody has it open"
+
+
+class Report(NamedTuple):
+    """One observation as it was reported, states and actions written as JSON; `answer` is the action that was advised then."""
+
+    seq: int
+    at: float
+    state: str | None
+    action: str
+    holding_time: float
+    next_state: str
+    reward: float | None
+    event: str | None
+    answer: str
+
+
+class Note(NamedTuple):
+    """Something else that happened, behind the report `after_seq`."""
+
+    number: int
+    after_seq: int
+    at: float
+    kind: str
+    body: bytes
+
+
+class Head(NamedTuple):
+    """How far the journal goes: the last report, the last note, the chain's value."""
+
+    seq: int
+    note: int
+    chain: bytes
+
+
+REPORTS = f"SELECT {', '.join(Report._fields)}, chain FROM reports"
+NOTES = f"SELECT {', '.join(Note._fields)}, chain FROM notes"
+
+
+def linked(chain: bytes, entry: Report | Note) -> bytes:
+    """Return the chain's value behind `entry`."""
+    return hashlib.blake2b(chain + repr(tuple(entry)).encode(), digest_size=16).digest()
+
+
+def first_link(setting: bytes) -> bytes:
+    """Return the chain's value in front of everything."""
+    return hashlib.blake2b(setting, digest_size=16).digest()
+
+
+class Journal:
+    """The journal at `path`.  Opened for writing it has one owner; reading needs no lock and may go on meanwhile.
+
+    `torn` says that the last write was found incomplete: the power failed before it was acknowledged, or its last bytes are
+    damaged.
+    """
+
+    def __init__(self, path: Path, write: bool = True):
+        if not path.is_file():
+            raise ControlError(f"there is no controller at {path}; `Controller.create({str(path)!r}, ...)` makes one.")
+        self.path, self.write, self._pid, self.token = path, write, os.getpid(), 0
+        self._owner = Ownership(path) if write else None
+        self._database: sqlite3.Connection | None = None
+        self.torn = False
+        try:
+            if self._owner is not None:
+                check_header(self._owner.first_bytes(100), path)
+                log = examine(path)
+                if log.lost:
+                    raise ControlError(f"the controller {path}: {damaged(log.lost)}")
+                self.torn = log.torn
+            with said(path, WORDS):
+                self._database = open_writing(path) if write else open_reading(path)
+                prepare(self._database, path, write)
+                self.setting = bytes(self.meta("setting"))
+                if write:
+                    self._settle()
+            self.head = self._checked_head()
+            if write:
+                self._take_over()
+        except BaseException:
+            self.abandon()
+            raise
+
+    @classmethod
+    def create(cls, path: Path, setting: bytes) -> Journal:
+        """Make a new journal, whole or not at all; an existing file is refused."""
+        if os.path.lexists(path):
+            raise ControlError(f"{path} exists already; `Controller.open({str(path)!r})` goes on with it. Nothing was changed.")
+        half = path.with_name(f"{path.name}.{os.getpid()}.new")
+        with said(path, WORDS):
+            try:
+                database = open_writing(half)
+                with transaction(database):
+                    make_tables(database)
+                    _set(database, "setting", setting)
+                    _set(database, "owner", json.dumps({"token": 0, "who": NOBODY}))
+                    _set(database, "closed", json.dumps({"seq": 0, "note": 0, "chain": first_link(setting).hex()}))
+                close_writing(database, leave_log=True)
+                os.link(half, path)  # fails where another process was faster
+                _sync_folder(path)
+            except FileExistsError:
+                raise ControlError(f"{path} was just made by another process; `Controller.open` goes on with it.") from None
+            except OSError as error:
+                raise ControlError(f"cannot write {path} ({error.strerror}); the folder must exist and be writable.") from error
+            finally:
+                for suffix in ("", "-wal", "-shm", "-journal"):
+                    Path(f"{half}{suffix}").unlink(missing_ok=True)
+        return cls(path)
+
+    # ---- opening and closing ------------------------------------------------------------------------------------
+
+    @property
+    def database(self) -> sqlite3.Connection:
+        if self._database is None:
+            raise ControlError(f"the controller {self.path} is closed; open it again.")
+        return self._database
+
+    def _settle(self) -> None:
+        """Copy all of the log into the file, synced: what was written before a failed sync is written again."""
+        busy, _, _ = self.database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise ControlError(f"the controller {self.path} is being read by another program; try again when it is done.")
+
+    def _take_over(self) -> None:
+        """Write that we are the owner now: whoever had it before can write nothing more."""
+        with said(self.path, WORDS), transaction(self.database):
+            self.token = int(json.loads(self.meta("owner"))["token"]) + 1
+            who = f"process {self._pid} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}"
+            _set(self.database, "owner", json.dumps({"token": self.token, "who": who}))
+            _set(self.database, "closed", "null")
+
+    def close(self) -> None:
+        """Write where the journal ends, fold the log into the one file, and give up the ownership."""
+        if self._database is not None and self.write and os.getpid() == self._pid:
+            with contextlib.suppress(sqlite3.Error, ControlError), transaction(self._database):
+                self._check_owner()
+                _set(self._database, "closed", json.dumps(
+                    {"seq": self.head.seq, "note": self.head.note, "chain": self.head.chain.hex()}))
+                _set(self._database, "owner", json.dumps({"token": self.token, "who": NOBODY}))
+            close_writing(self._database, leave_log=True)
+            self._database = None
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Let go without writing anything more: after an error, the file is the truth."""
+        database, self._database = self._database, None
+        if database is not None:
+            with contextlib.suppress(sqlite3.Error):
+                database.close()
+        if self._owner is not None:
+            self._owner.release()
+
+    @property
+    def owner(self) -> str:
+        """Who has it open for writing, in words, as far as the file says."""
+        return str(json.loads(self.meta("owner"))["who"])
+
+    # ---- reading ------------------------------------------------------------------------------------------------
+
+    def meta(self, key: str) -> Any:
+        """Return a value of the controller as a whole: setting, owner, closed."""
+        with said(self.path, WORDS):
+            row = self.database.execute("SELECT key, value, checksum FROM meta WHERE key = ?", (key,)).fetchone()
+        if row is None or checksum(row[0], row[1]) != row[2]:
+            raise self._damage(f"its entry {key!r} is missing or does not match its checksum")
+        return row[1]
+
+    def _damage(self, what: str) -> ControlError:
+        return ControlError(f"the controller {self.path}: {damaged(what)}")
+
+    def _checked_head(self) -> Head:
+        """Return where the journal ends; after a clean end that must be where it was closed."""
+        with said(self.path, WORDS):
+            seq = int(self.database.execute("SELECT coalesce(max(seq), 0) FROM reports").fetchone()[0])
+            note = int(self.database.execute("SELECT coalesce(max(number), 0) FROM notes").fetchone()[0])
+        head = Head(seq, note, self._chain_at(seq, note))
+        closed = json.loads(self.meta("closed"))
+        if closed is not None and (closed["seq"], closed["note"], closed["chain"]) != (seq, note, head.chain.hex()):
+            raise self._damage(f"it was closed after report {closed['seq']} and note {closed['note']}, and now ends with report "
+                               f"{seq} "
+                               f"and note {note}, or these were changed")
+        return head
+
+    def _chain_at(self, seq: int, note: int) -> bytes:
+        """Return the chain's value behind report `seq` and note `note`, as the file has it."""
+        with said(self.path, WORDS):
+            last = self.database.execute("SELECT after_seq, chain FROM notes WHERE number = ?", (note,)).fetchone()
+            row = self.database.execute("SELECT chain FROM reports WHERE seq = ?", (seq,)).fetchone()
+        if (note and last is None) or (seq and row is None):
+            raise self._damage(f"report {seq} or note {note} is missing")
+        if last is not None and int(last[0]) == seq:
+            return bytes(last[1])
+        return bytes(row[0]) if row is not None else first_link(self.setting)
+
+    def entries(self, after: Head | None = None) -> Iterator[Report | Note]:
+        """Yield reports and notes in the order in which they happened, each checked against the chain, behind `after`."""
+        seq, number, chain = after or Head(0, 0, first_link(self.setting))
+        notes = self._rows(NOTES, "number", number, Note)
+        reports = self._rows(REPORTS, "seq", seq, Report)
+        note, report = next(notes, None), next(reports, None)
+        while note is not None or report is not None:
+            entry: Report | Note
+            if note is not None and (report is None or note[0].after_seq < report[0].seq):
+                entry, found = note
+                number += 1
+                right = entry[:2] == (number, seq)
+                note = next(notes, None)
+            else:
+                assert report is not None
+                entry, found = report
+                seq += 1
+                right = entry[0] == seq
+                report = next(reports, None)
+            chain = linked(chain, entry)
+            if not right or chain != found:
+                raise self._damage(f"{'report' if isinstance(entry, Report) else 'note'} {entry[0]} does not follow from those "
+                                   "before")
+            yield entry
+
+    def _rows(self, query: str, key: str, last: int, kind: Any) -> Iterator[tuple[Any, bytes]]:
+        while True:
+            with said(self.path, WORDS):
+                rows = self.database.execute(f"{query} WHERE {key} > ? ORDER BY {key} LIMIT {BATCH}", (last,)).fetchall()
+            for row in rows:
+                yield kind(*row[:-1]), row[-1]
+            if len(rows) < BATCH:
+                return
+            last = rows[-1][0]
+
+    def report(self, seq: int) -> Report:
+        """Return the report numbered `seq`, checked against the row before it."""
+        with said(self.path, WORDS):
+            row = self.database.execute(f"{REPORTS} WHERE seq = ?", (seq,)).fetchone()
+            note = self.database.execute("SELECT coalesce(max(number), 0) FROM notes WHERE after_seq = ?", (seq - 1,)).fetchone()[0]
+        if row is None:
+            raise self._damage(f"report {seq} is missing")
+        found = Report(*row[:-1])
+        if linked(self._chain_at(seq - 1, int(note)), found) != row[-1]:
+            raise self._damage(f"report {seq} does not follow from the one before")
+        return found
+
+    def snapshots(self) -> Iterator[tuple[Head, bytes]]:
+        """Yield the snapshots that are intact and of this journal, the latest first."""
+        with said(self.path, WORDS):
+            query = "SELECT seq, note, chain, payload, checksum FROM snapshots ORDER BY number DESC"
+            rows = self.database.execute(query).fetchall()
+        for seq, note, chain, payload, mark in rows:
+            if checksum(seq, note, chain, payload) == mark and seq <= self.head.seq and note <= self.head.note:
+                with contextlib.suppress(ControlError):
+                    if self._chain_at(seq, note) == chain:
+                        yield Head(seq, note, chain), payload
+
+    def verify(self) -> int:
+        """Return the number of reports after checking every page and every row; raise where one is wrong."""
+        with said(self.path, WORDS):
+            found = [row[0] for row in self.database.execute("PRAGMA integrity_check(3)")]
+        if found != ["ok"]:
+            raise self._damage("; ".join(found))
+        for key in ("setting", "owner", "closed"):
+            self.meta(key)
+        reports = sum(isinstance(entry, Report) for entry in self.entries())
+        with said(self.path, WORDS):
+            rows = self.database.execute("SELECT seq, note, chain, payload, checksum FROM snapshots").fetchall()
+        if any(checksum(*row[:-1]) != row[-1] for row in rows):
+            raise self._damage("a snapshot does not match its checksum; `sojourn control replay` makes new ones")
+        return reports
+
+    # ---- writing ------------------------------------------------------------------------------------------------
+
+    def _check_owner(self) -> None:
+        if os.getpid() != self._pid:
+            raise ControlError(f"process {os.getpid()} was forked from the owner of {self.path}, process {self._pid}; only that "
+                               "one "
+                               "writes.")
+        if json.loads(self.meta("owner"))["token"] != self.token:
+            raise ControlError(f"the controller {self.path} has another owner now ({self.owner}); this one can write no more.")
+
+    def append(self, entries: Sequence[Report | Note], snapshot: bytes | None = None) -> None:
+        """Write entries, all or none, in one synced transaction; `snapshot` is what follows from everything up to the last of them.
+
+        After an error nothing here is certain but the file: `abandon` this journal and open it again.
+        """
+        head = self.head
+        with said(self.path, WORDS), transaction(self.database):
+            self._check_owner()
+            for entry in entries:
+                chain = linked(head.chain, entry)
+                if isinstance(entry, Report):
+                    self.database.execute(f"INSERT INTO reports VALUES ({', '.join('?' * 10)})", (*entry, chain))
+                    head = Head(entry.seq, head.note, chain)
+                else:
+                    self.database.execute(f"INSERT INTO notes VALUES ({', '.join('?' * 6)})", (*entry, chain))
+                    head = Head(head.seq, entry.number, chain)
+            if snapshot is not None:
+                row = (*head, snapshot)
+                self.database.execute("INSERT INTO snapshots (seq, note, chain, payload, checksum) VALUES (?, ?, ?, ?, ?)",
+                                      (*row, checksum(*row)))
+                self.database.execute("DELETE FROM snapshots WHERE number <= (SELECT max(number) FROM snapshots) - ?",
+                                      (KEPT_SNAPSHOTS,))
+        self.head = head
+
+    def forget_snapshots(self) -> None:
+        """Throw the snapshots away; the next opening folds every row again."""
+        with said(self.path, WORDS), transaction(self.database):
+            self._check_owner()
+            self.database.execute("DELETE FROM snapshots")
+
+
+def _set(database: sqlite3.Connection, key: str, value: Any) -> None:
+    database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, value, checksum(key, value)))
+
+
+def _sync_folder(path: Path) -> None:
+    """Make a new name in a folder last."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,404 @@
+"""Event logs: what a system has done so far, from a CSV or Parquet file, a data frame or columns, checked row by row.
+
+Two forms are read.  *Sojourns*: one row per decision with the columns state, action, holding_time, next_state and, if there are
+any, reward, event, trajectory.  *Time stamps*: one row per moment at which the state changed, with time, state, action and, if
+there are any, reward, event, trajectory; the last sojourn of every trajectory is then unfinished (censored): its length is a
+lower bound only, known where the last row repeats the state at a later time or carries no action.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import FileError, require
+from sojourn.model.knowledge import Knowledge
+from sojourn.model.names import Names, plain
+
+SOJOURNS = ("state", "action", "holding_time", "next_state")
+STAMPS = ("time", "state", "action")
+OPTIONAL = ("reward", "event", "trajectory")
+CHUNK = 65536
+UNSEEN = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """Complete sojourns in positions (`states` and `actions` say of what), and the unfinished ones behind them.
+
+    `row` is the number of the row that each came from, counted from 1 without the header.
+    """
+
+    states: Names
+    actions: Names
+    state: np.ndarray
+    action: np.ndarray
+    holding_time: np.ndarray
+    next_state: np.ndarray
+    reward: np.ndarray | None
+    event: np.ndarray | None
+    events: tuple[Any, ...]
+    trajectories: int
+    censored_state: np.ndarray
+    censored_action: np.ndarray
+    censored_time: np.ndarray
+    row: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+    def check_pairs(self, knowledge: Knowledge) -> np.ndarray:
+        """Return the pair of each sojourn, or name the first row whose action is not admissible in its state."""
+        pairs: np.ndarray = knowledge.pair_table[self.state, self.action].astype(np.int64)
+        if (pairs < 0).any():
+            i = int(np.argmax(pairs < 0))
+            raise FileError(f"row {self.row[i]} has action {self.actions[int(self.action[i])]!r} in state "
+                            f"{self.states[int(self.state[i])]!r}, where it is not admissible ({int((pairs < 0).sum())} rows). "
+                            "Drop these rows, or tell a knowledge that has these pairs.")
+        return pairs
+
+    def parts(self, knowledge: Knowledge, which: slice = slice(None)) -> dict[str, np.ndarray]:
+        """Return columns for `History.of_parts`: what was paid as the log says, or else as is known."""
+        pair, tau = knowledge.pair_table[self.state[which], self.action[which]], self.holding_time[which]
+        running = knowledge.running[pair] * tau
+        lump = knowledge.reward[pair] if self.reward is None else self.reward[which] - running
+        return {"state": self.state[which], "action": self.action[which], "holding_time": tau, "next_state": self.next_state[which],
+                "lump": lump, "running": running}
+
+
+def read_log(log: Any, knowledge: Knowledge | None = None, contiguous: bool = True,
+             columns: Mapping[str, str] | None = None) -> Log:
+    """Return the log in `log`: a path to a .csv or .parquet file, a data frame (pandas, polars), or a mapping of columns.
+
+    With `knowledge` states and actions must be among its own.  Rows of one trajectory must follow each other (each begins in the
+    state to which the last led), unless `contiguous` is False.
+    """
+    given = _columns(log, columns or {})
+    coded = _Columns(given)
+    if not len(coded) and coded.names:
+        raise FileError(f"the log has 0 rows under {', '.join(coded.names)}; there is nothing to learn from.")
+    known = set(coded.names)
+    if set(SOJOURNS) <= known:
+        found = _sojourns(coded, knowledge, contiguous)
+    elif set(STAMPS) <= known:
+        found = _stamps(coded, knowledge)
+    else:
+        raise FileError(f"the log has the columns {', '.join(map(str, coded.names))}; it needs {', '.join(SOJOURNS)}, or the "
+                        "time stamps "
+                        f"{', '.join(STAMPS)}. Rename its columns (`columns={{'theirs': 'ours'}}`).")
+    if not len(found):
+        raise FileError(f"the log has {len(coded)} rows and no complete sojourn; there is nothing to learn from.")
+    return found
+
+
+# ---- columns -------------------------------------------------------------------------------------------------------
+
+
+def _columns(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
+    """Return {our name: values}; values are arrays, or coded already (from a CSV file)."""
+    found = _read_columns(log, renamed)
+    missing = sorted(set(renamed) - set(found))
+    if missing:
+        raise FileError(f"columns renames {missing[0]!r}, which is not a column of the log; it has {', '.join(found)}.")
+    return {renamed.get(name, name): values for name, values in found.items()}
+
+
+def _read_columns(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
+    if isinstance(log, (str, PathLike)):
+        path = Path(log)
+        if not path.is_file():
+            raise FileError(f"there is no file {str(path)!r}; give a .csv or .parquet file.")
+        if path.suffix.lower() in (".parquet", ".pq"):
+            require("pyarrow", "frame")
+            import pyarrow.parquet
+
+            try:
+                table = pyarrow.parquet.read_table(path)
+            except (OSError, ValueError) as error:
+                raise FileError(f"{str(path)!r} cannot be read as Parquet: {error}.") from error
+            return {name: table.column(name).to_pandas().to_numpy() for name in table.column_names}
+        return _csv_columns(path, renamed)
+    if isinstance(log, Mapping):
+        return {str(name): np.asarray(values) if not isinstance(values, list) else values for name, values in log.items()}
+    if hasattr(log, "columns") and hasattr(log, "__getitem__"):
+        return {str(name): log[name].to_numpy() for name in log.columns}
+    raise FileError(f"the log is a {type(log).__name__}; give a path to a .csv or .parquet file, a data frame, or a dict of "
+                    "columns.")
+
+
+@dataclass(eq=False)
+class Coded:
+    """A column as numbers of the different values in it, in order of appearance."""
+
+    code: np.ndarray
+    values: list[Any]
+
+
+def coded(values: Iterable[Any], into: dict[Any, int] | None = None) -> Coded:
+    """Return a column with each value replaced by its number."""
+    index: dict[Any, int] = {} if into is None else into
+    array = values if isinstance(values, np.ndarray) else None
+    if array is not None and array.dtype.kind in "iub":
+        different, inverse = np.unique(array, return_inverse=True)
+        return Coded(inverse.astype(np.int32), different.tolist())
+    listed = array.tolist() if array is not None else values
+    code = np.fromiter((index.setdefault(value, len(index)) for value in listed), dtype=np.int32)
+    return Coded(code, list(index))
+
+
+def _csv_columns(path: Path, renamed: Mapping[str, str]) -> dict[str, Any]:
+    """Read a CSV file in pieces: numbers as floats, everything else coded, so that 10^7 rows fit into memory."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream)
+            header = [name.strip() for name in next(reader, [])]
+            if len(set(header)) < len(header) or not any(header):
+                raise FileError(f"{str(path)!r} begins with {header!r}; the first line must name the columns, each once.")
+            numeric = {"holding_time", "time", "reward"}
+            parts: dict[str, list[np.ndarray]] = {name: [] for name in header}
+            index: dict[str, dict[Any, int]] = {name: {} for name in header if renamed.get(name, name) not in numeric}
+            chunk: list[list[str]] = []
+            done = 0
+
+            def flush() -> None:
+                nonlocal done
+                wrong = next((i for i, row in enumerate(chunk) if len(row) != len(header)), None)
+                if wrong is not None:
+                    raise FileError(f"row {done + wrong + 1} of {str(path)!r} has {len(chunk[wrong])} cells, the header has "
+                                    f"{len(header)}.")
+                for name, column in zip(header, zip(*chunk)):
+                    if name in index:
+                        own = index[name]
+                        codes = (own.setdefault(x, len(own)) for x in column)
+                        parts[name].append(np.fromiter(codes, dtype=np.int32, count=len(column)))
+                    else:
+                        parts[name].append(_floats(name, column, done))
+                done += len(chunk)
+                chunk.clear()
+
+            for row in reader:
+                if row:
+                    chunk.append(row)
+                    if len(chunk) == CHUNK:
+                        flush()
+            if chunk:
+                flush()
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise FileError(f"{str(path)!r} cannot be read as CSV: {error}.") from error
+    empty = np.zeros(0)
+    whole = {name: np.concatenate(pieces) if pieces else empty for name, pieces in parts.items()}
+    return {name: Coded(values, list(index[name])) if name in index else values for name, values in whole.items()}
+
+
+def _floats(name: str, column: tuple[str, ...], before: int) -> np.ndarray:
+    """Return texts as numbers; an empty cell is NaN."""
+    try:
+        return np.array(column, dtype=np.float64) if "" not in column else np.array([x or "nan" for x in column], dtype=np.float64)
+    except ValueError:
+        for i, text in enumerate(column):
+            try:
+                float(text or "nan")
+            except ValueError:
+                raise FileError(f"row {before + i + 1} has {name} {text!r}, which is no number. If the columns are swapped, "
+                                "rename them.") \
+                    from None
+        raise
+
+
+class _Columns:
+    """Columns by name, all of one length."""
+
+    def __init__(self, columns: dict[str, Any]):
+        self.columns = columns
+        self.names = list(columns)
+        lengths = {name: len(values.code) if isinstance(values, Coded) else len(values) for name, values in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise FileError(f"the columns have different lengths: {lengths}.")
+        self.length = next(iter(lengths.values()), 0)
+
+    def __len__(self) -> int:
+        return self.length
+
+    def numbers(self, name: str, positive: bool = False, missing: bool = False) -> np.ndarray:
+        """Return a column of numbers, or name the first row that is none."""
+        values = self.columns[name]
+        try:
+            array = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            for i, value in enumerate(values):
+                if not isinstance(value, (int, float, np.number)):
+                    raise FileError(f"row {i + 1} has {name} {value!r}, which is no number. If the columns are swapped, rename "
+                                    "them.") \
+                        from None
+            raise
+        fine = np.isfinite(array) | (np.isnan(array) if missing else False)
+        if positive:
+            fine &= array > 0
+        if not fine.all():
+            i = int(np.argmin(fine))
+            rule = "a number above 0" if positive else "a finite number"
+            raise FileError(f"row {i + 1} has {name} {array[i]:g}; it must be {rule} ({int((~fine).sum())} of {len(fine)} rows "
+                            "are not). "
+                            "Correct or drop these rows; if the columns are swapped, rename them.")
+        return array
+
+    def codes(self, *names: str) -> tuple[list[np.ndarray], list[Any]]:
+        """Return columns as numbers of their common different values."""
+        parts = [self.columns[name] if isinstance(self.columns[name], Coded) else coded(self.columns[name]) for name in names]
+        index: dict[Any, int] = {}
+        found = []
+        for part in parts:
+            place = np.array([index.setdefault(plain(value), len(index)) for value in part.values] or [0], dtype=np.int32)
+            found.append(place[part.code])
+        return found, list(index)
+
+    def has(self, name: str) -> bool:
+        return name in self.columns
+
+
+def _names(kind: str, columns: _Columns, names: tuple[str, ...], known: Names | None) -> tuple[list[np.ndarray], Names]:
+    """Return columns as positions of names: the known ones, or those that appear, sorted where they can be."""
+    codes, values = columns.codes(*names)
+    texts = all(isinstance(value, str) for value in values)
+    place = np.zeros(max(1, len(values)), dtype=np.int32)
+    if known is not None:
+        for i, value in enumerate(values):
+            try:
+                place[i] = known.position(value)
+            except ValueError as error:
+                name, row = _first(codes, names, i)
+                raise FileError(f"row {row} has {name} {value!r}: {error} ({_count(codes, i)} rows have it). If the columns are "
+                                "swapped, "
+                                "rename them; else add it to the model or drop these rows.") from None
+        return [place[code] for code in codes], known
+    for i, value in enumerate(values):
+        if value is None or value != value or value == "":
+            name, row = _first(codes, names, i)
+            raise FileError(f"row {row} has no {name} (it is {value!r}); every row needs one. Correct or drop it.")
+    if texts and all(value.lstrip("-").isdigit() and str(int(value)) == value for value in values):
+        values = [int(value) for value in values]  # a file of whole numbers
+    try:
+        order = sorted(range(len(values)), key=lambda i: values[i])
+    except TypeError:
+        order = list(range(len(values)))
+    place[order] = np.arange(len(order))
+    return [place[code] for code in codes], Names(kind, [values[i] for i in order])
+
+
+def _first(codes: list[np.ndarray], names: tuple[str, ...], value: int) -> tuple[str, int]:
+    return min(((name, int(np.argmax(code == value)) + 1) for name, code in zip(names, codes) if (code == value).any()),
+               key=lambda found: found[1])
+
+
+def _count(codes: list[np.ndarray], value: int) -> int:
+    return max(int((code == value).sum()) for code in codes)
+
+
+# ---- the two forms -------------------------------------------------------------------------------------------------
+
+
+def _trajectory(columns: _Columns) -> tuple[np.ndarray | None, int]:
+    if not columns.has("trajectory"):
+        return None, 1
+    (code,), values = columns.codes("trajectory")
+    return code, len(values)
+
+
+def _extras(columns: _Columns) -> tuple[np.ndarray | None, np.ndarray | None, tuple[Any, ...]]:
+    reward = columns.numbers("reward", missing=True) if columns.has("reward") else None
+    if reward is not None and np.isnan(reward).all():
+        reward = None
+    if not columns.has("event"):
+        return reward, None, ()
+    (event,), events = columns.codes("event")
+    return reward, event, tuple(events)
+
+
+def _sojourns(columns: _Columns, knowledge: Knowledge | None, contiguous: bool) -> Log:
+    tau = columns.numbers("holding_time", positive=True)
+    (state, after), states = _names("state", columns, ("state", "next_state"), knowledge.states if knowledge else None)
+    (action,), actions = _names("action", columns, ("action",), knowledge.actions if knowledge else None)
+    trajectory, count = _trajectory(columns)
+    if contiguous:
+        _check_contiguous(state, after, action, trajectory, states, actions)
+    reward, event, events = _extras(columns)
+    if reward is not None and np.isnan(reward).any():
+        raise FileError(f"row {int(np.argmax(np.isnan(reward))) + 1} has no reward; give one in every row, or leave the column "
+                        "out.")
+    nothing = np.zeros(0, dtype=np.int32)
+    return Log(states, actions, state, action, tau, after, reward, event, events, count, nothing, nothing, np.zeros(0),
+               np.arange(1, len(tau) + 1))
+
+
+def _check_contiguous(state: np.ndarray, after: np.ndarray, action: np.ndarray, trajectory: np.ndarray | None, states: Names,
+                      actions: Names) -> None:
+    """Refuse a log in which a row does not begin where the last one led."""
+    follows = after[:-1] == state[1:]
+    if trajectory is not None:
+        follows |= trajectory[:-1] != trajectory[1:]
+    if follows.all():
+        return
+    i = int(np.argmin(follows))
+    backwards = (state[:-1] == after[1:]).mean() > 0.9
+    looks = set(map(str, actions)) <= set(map(str, states)) and len(actions) > 1
+    hint = ("The columns state and next_state seem to be swapped: rename them." if backwards else
+            "The columns state and action seem to be swapped: rename them." if looks else
+            "If two columns are swapped, rename them; if several systems are in one log, give a column `trajectory`; if rows "
+            "are missing, "
+            "say contiguous=False.")
+    raise FileError(f"row {i + 2} begins in state {states[int(state[i + 1])]!r}, but row {i + 1} led to {states[int(after[i])]!r} "
+                    f"({int((~follows).sum())} of {len(state)} rows do not follow). {hint}")
+
+
+def _stamps(columns: _Columns, knowledge: Knowledge | None) -> Log:
+    """Turn time stamps into sojourns: a row holds until the next row of its trajectory."""
+    time = columns.numbers("time")
+    trajectory, count = _trajectory(columns)
+    (state,), states = _names("state", columns, ("state",), knowledge.states if knowledge else None)
+    same = np.ones(len(time) - 1, dtype=bool) if trajectory is None else trajectory[:-1] == trajectory[1:]
+    tau = np.diff(time)
+    wrong = same & ~(tau > 0)
+    if wrong.any():
+        i = int(np.argmax(wrong)) + 1
+        raise FileError(f"row {i + 1} has time {time[i]:g}, row {i} has {time[i - 1]:g}; times must increase within a trajectory "
+                        f"({int(wrong.sum())} rows do not).")
+    (action,), actions = _stamped_actions(columns, knowledge, same)
+    reward, event, events = _extras(columns)
+    stays = np.concatenate([same & (state[:-1] == state[1:]), [False]])  # seen again in the same state: unfinished
+    ends = np.concatenate([~same, [True]])
+    last = np.concatenate([[False], (same & (state[:-1] == state[1:]))]) & ends  # a last row that only says how long
+    middle = stays[:-1] & ~last[1:]
+    if middle.any():
+        i = int(np.argmax(middle)) + 1
+        raise FileError(f"row {i + 1} repeats the state {states[int(state[i])]!r} of row {i} in the middle of a trajectory; "
+                        "give a row only "
+                        "when the state changes.")
+    whole = np.flatnonzero(np.concatenate([same, [False]]) & ~stays)
+    cut = np.flatnonzero(stays)
+    return Log(states, actions, state[whole], action[whole], tau[whole], state[whole + 1], None if reward is None else
+    reward[whole],
+               None if event is None else event[whole], events, count, state[cut], action[cut], tau[cut], whole + 1)
+
+
+def _stamped_actions(columns: _Columns, knowledge: Knowledge | None, same: np.ndarray) -> tuple[list[np.ndarray], Names]:
+    """Return the actions; the last row of a trajectory may have none."""
+    values = columns.columns["action"]
+    part = values if isinstance(values, Coded) else coded(values)
+    blank = np.array([v is None or v != v or v == "" for v in part.values] or [False])[part.code]
+    bad = blank & np.concatenate([same, [False]])
+    if bad.any():
+        raise FileError(f"row {int(np.argmax(bad)) + 1} has no action; only the last row of a trajectory may have none.")
+    if blank.any():
+        some = int(part.code[np.argmin(blank)]) if not blank.all() else 0
+        columns.columns["action"] = Coded(np.where(blank, some, part.code), part.values)
+        keep = [v for v in part.values if not (v is None or v != v or v == "")]
+        index = {v: i for i, v in enumerate(keep)}
+        place = np.array([index.get(v, 0) for v in part.values], dtype=np.int32)
+        columns.columns["action"] = Coded(place[columns.columns["action"].code], keep)
+    return _names("action", columns, ("action",), knowledge.actions if knowledge else None)

@@ -1,0 +1,44 @@
+"""States and actions as the user has them (numbers, strings, tuples of these), written as JSON and read back the same."""
+
+from __future__ import annotations
+
+import json
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ParameterError, SojournError
+
+
+def written(value: Any, name: str = "state", error: type[SojournError] = ParameterError) -> str:
+    """Return a state or an action as JSON; a tuple becomes a list, since nothing else can.
+
+    >>> written((1, "up")), written("up"), written(np.int64(3)), written(None)
+    ('[1,"up"]', '"up"', '3', 'null')
+    """
+    return json.dumps(_plain(value, name, error), separators=(",", ":"), ensure_ascii=False)
+
+
+def _plain(value: Any, name: str, error: type[SojournError]) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if type(value) in (str, int, bool, type(None)) or (type(value) is float and isfinite(value)):
+        return value
+    if type(value) is tuple:
+        return [_plain(part, name, error) for part in value]
+    raise error(f"{name} is {value!r} (a {type(value).__name__}); a controller's file holds numbers, strings and tuples of these. "
+                "Report it as one of them.")
+
+
+def read(text: str | None) -> Any:
+    """Return what `written` wrote.
+
+    >>> read('[1,"up",[2]]')
+    (1, 'up', (2,))
+    """
+    return None if text is None else _tuples(json.loads(text))
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

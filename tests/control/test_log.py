@@ -1,0 +1,95 @@
+"""Reading logs: every form gives the same rows, and what cannot be is refused with its row."""
+
+import numpy as np
+import pytest
+
+from sojourn.control.log import read_log
+from sojourn.errors import FileError
+from sojourn.model.knowledge import Knowledge
+
+GOOD = {"state": ["a", "b", "a", "c"], "action": ["x", "y", "x", "y"], "holding_time": [1.0, 0.5, 2.0, 0.25],
+        "next_state": ["b", "a", "c", "a"], "reward": [0.0, 1.0, 0.0, 2.0]}
+
+
+def as_csv(columns: dict[str, list[object]]) -> str:
+    return "\n".join([",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values()))]) + "\n"
+
+
+def rows(log: object) -> list[tuple[object, ...]]:
+    found = read_log(log)
+    return [(found.states[s], found.actions[a], t, found.states[j])
+            for s, a, t, j in zip(found.state, found.action, found.holding_time, found.next_state)]
+
+
+def test_files_frames_and_columns_give_the_same_rows(tmp_path):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    right = list(zip(GOOD["state"], GOOD["action"], GOOD["holding_time"], GOOD["next_state"]))
+    (tmp_path / "log.csv").write_text(as_csv(GOOD))
+    pandas.DataFrame(GOOD).to_parquet(tmp_path / "log.parquet")
+    for log in (GOOD, pandas.DataFrame(GOOD), polars.DataFrame(GOOD), tmp_path / "log.csv", str(tmp_path / "log.parquet")):
+        assert rows(log) == right
+        assert read_log(log).reward.tolist() == GOOD["reward"]
+
+
+def test_whole_numbers_in_a_file_are_whole_numbers_and_columns_can_be_renamed(tmp_path):
+    (tmp_path / "log.csv").write_text("from,action,duration,to\n10,go,1,9\n9,go,2,10\n")
+    found = read_log(tmp_path / "log.csv", columns={"from": "state", "to": "next_state", "duration": "holding_time"})
+    assert list(found.states) == [9, 10] and found.state.tolist() == [1, 0]
+
+
+def test_time_stamps_become_sojourns_and_the_last_one_is_unfinished():
+    found = read_log({"time": [0.0, 1.0, 3.0, 10.0, 12.0, 15.0], "state": ["a", "b", "a", "a", "b", "a"],
+                      "action": ["x", "y", "x", "x", "y", ""], "trajectory": [1, 1, 1, 2, 2, 2]})
+    assert found.holding_time.tolist() == [1.0, 2.0, 2.0, 3.0] and len(found.censored_time) == 0 and found.trajectories == 2
+    found = read_log({"time": [0.0, 1.0, 3.0], "state": ["a", "b", "b"], "action": ["x", "y", None]})
+    assert found.holding_time.tolist() == [1.0] and found.censored_time.tolist() == [2.0]
+    assert found.states[int(found.censored_state[0])] == "b" and found.actions[int(found.censored_action[0])] == "y"
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"holding_time": [1.0, float("nan"), 2.0, 0.25]}, r"row 2 has holding_time nan"),
+    ({"holding_time": [1.0, 0.5, -2.0, 0.25]}, r"row 3 has holding_time -2; it must be a number above 0"),
+    ({"holding_time": [1.0, 0.5, 2.0, float("inf")]}, r"row 4 has holding_time inf"),
+    ({"holding_time": ["1", "soon", 2, 3]}, r"row \d has holding_time '\w+', which is no number"),
+    ({"state": ["a", None, "a", "c"]}, r"row 2 has no state"),
+    ({"reward": [0.0, float("nan"), 0.0, 0.0]}, r"row 2 has no reward"),
+    ({"state": GOOD["next_state"], "next_state": GOOD["state"]}, r"row 3 begins .*state and next_state seem to be swapped"),
+    ({"state": GOOD["action"], "action": GOOD["state"]}, r"row 2 begins in state 'y'.*rename|rename"),
+    ({"holding_time": GOOD["next_state"], "next_state": GOOD["holding_time"]}, r"row 1 has holding_time 'b'.*swapped"),
+    ({"action": ["x", "y"]}, r"different lengths"),
+])
+@pytest.mark.parametrize("form", ["columns", "csv"])
+def test_what_cannot_be_is_refused_with_its_row(tmp_path, change, words, form):
+    columns = {**GOOD, **change}
+    if form == "csv":
+        if len({len(values) for values in columns.values()}) > 1:
+            pytest.skip("a file has rows of one length")
+        path = tmp_path / "log.csv"
+        path.write_text(as_csv({name: ["" if v is None else v for v in values] for name, values in columns.items()}))
+        columns = path
+    with pytest.raises(FileError, match=words):
+        read_log(columns)
+
+
+def test_a_state_that_the_model_does_not_have_is_named_with_its_row():
+    known = Knowledge.from_arrays(np.zeros((2, 2)), (0.1, 10.0), states=["a", "b"], actions=["x", "y"])
+    with pytest.raises(FileError, match="row 3 has next_state 'c'"):
+        read_log(GOOD, known)
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "first line must name"),
+                                             ("state,action\na,b\n", "it needs state, action, "
+                                                                                                   "holding_time"),
+                                             ("state,action,holding_time,next_state\na,x,1\n", "row 1 .* has 3 cells"),
+                                             ("state,action,holding_time,next_state\n", "nothing to learn"),
+                                             ("time,state,action\n1,a,x\n0.5,b,x\n", "row 2 has time 0.5"),
+                                             ("time,state,action\n1,a,x\n2,a,x\n3,b,x\n", "row 2 repeats the state"),
+                                             ("time,state,action\n1,a,\n2,b,x\n", "row 1 has no action")])
+def test_a_file_that_is_no_log_is_refused_in_words(tmp_path, text, words):
+    (tmp_path / "log.csv").write_text(text)
+    with pytest.raises(FileError, match=words):
+        read_log(tmp_path / "log.csv")
+    with pytest.raises(FileError, match="no file"):
+        read_log(tmp_path / "none.csv")
+    with pytest.raises(FileError, match="a int"):
+        read_log(3)
