@@ -53,7 +53,7 @@ class Option(NamedTuple):
     to: dict[int, float]
 
 
-class Pair(NamedTuple):
+class TimedChoice(NamedTuple):
     """One choice of a state of the model: rate, lump sum, reward per unit of time, and jumps to states of the file."""
 
     name: str
@@ -77,7 +77,7 @@ class _Reading:
             raise ModelError(f"it has {len(self.said.rates)} states; a model needs at least one.")
         states, _, _ = self._own_names()
         order = list(range(len(states))) if states else self.said.initial or [0]
-        place, pairs = {s: i for i, s in enumerate(order)}, list[tuple[int, Pair]]()
+        place, pairs = {s: i for i, s in enumerate(order)}, list[tuple[int, TimedChoice]]()
         for s in order:  # grows on the way
             for pair in self._pairs(s):
                 for j in pair.to:
@@ -87,7 +87,7 @@ class _Reading:
                 pairs.append((s, pair))
         return self._built(order, place, pairs)
 
-    def _built(self, order: list[int], place: dict[int, int], pairs: list[tuple[int, Pair]]) -> CTMDP:
+    def _built(self, order: list[int], place: dict[int, int], pairs: list[tuple[int, TimedChoice]]) -> CTMDP:
         order = sorted(order)
         place = {s: i for i, s in enumerate(order)}
         state_names, action_names, more = self._own_names()
@@ -120,16 +120,16 @@ class _Reading:
 
     # ---- what one state offers -----------------------------------------------------------------------------------
 
-    def _pairs(self, s: int) -> list[Pair]:
+    def _pairs(self, s: int) -> list[TimedChoice]:
         """Return the choices of a state of the file that time is spent in, or that one decides in."""
         if self.discrete:
             here = self._earned(self.said.rewards[s])
-            return [Pair(a.name, 1.0, here + self._earned(a.rewards), 0.0, self._row(s, a)) for a in self._ways(s)]
+            return [TimedChoice(a.name, 1.0, here + self._earned(a.rewards), 0.0, self._row(s, a)) for a in self._ways(s)]
         if self._is_timed(s):
             return [self._lasting("0", 0.0, {s: 1.0})]
         return [self._lasting(option.name, option.earned, option.to) for option in self._choices(s, ())]
 
-    def _lasting(self, name: str, earned: float, timed: dict[int, float]) -> Pair:
+    def _lasting(self, name: str, earned: float, timed: dict[int, float]) -> TimedChoice:
         """Return the choice that leads to these timed states, at the largest of their rates; a slower one may be stayed in."""
         rate = max(self._rate(t) for t in timed)
         running, to = 0.0, dict[int, float]()
@@ -145,7 +145,7 @@ class _Reading:
                 earned += share * q * paid
                 for k, r in gone.items():
                     to[k] = to.get(k, 0.0) + share * q * r
-        return Pair(name, rate, earned, running, to)
+        return TimedChoice(name, rate, earned, running, to)
 
     def _through(self, s: int) -> tuple[dict[int, float], float]:
         """Return (where a jump to s ends, what is earned on the way): chance alone, without a choice, takes it on at once."""

@@ -70,7 +70,12 @@ class Form:
         return tuple((rate.name, coefficient) for rate, coefficient in self.terms)
 
     def __repr__(self) -> str:
-        return " + ".join(rate.name if np.ndim(c) == 0 and c == 1 else f"{shown(c, 20)} * {rate.name}" for rate, c in self.terms)
+        return " + ".join(rate.name if np.ndim(c) == 0 and c == 1 else f"{_number(c)} * {rate.name}" for rate, c in self.terms)
+
+
+def _number(coefficient: Any) -> str:
+    """Return a coefficient in words: 2 rather than 2.0."""
+    return f"{coefficient:.12g}" if np.ndim(coefficient) == 0 else shown(coefficient, 20)
 
 
 class Rate(Form):

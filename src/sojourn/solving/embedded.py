@@ -82,7 +82,7 @@ def swept(model: Arrays, tolerance: float, most: int, progress: Progress) -> Gue
         guess.ended = guess.width <= goal
         if (guess.ended and guess.deepened) or guess.sweeps >= most or guess.width <= EPSILON * highest:
             return guess
-        if guess.sweeps >= TRIAL and not _expected_end(guess.widths, goal) <= most:
+        if guess.sweeps >= max(TRIAL, most // 10) and not _expected_end(guess.widths, goal) <= most:
             return guess
         if changes or not begun:
             begun = True

@@ -15,7 +15,6 @@ from sojourn.kernels import multigrid as kernels
 from sojourn.solving.arrays import Arrays
 
 COARSEST = 60  # groups that are solved by plain arrays
-LAW = 2  # sweeps for the rough law by which the equations of a group are weighted
 SHRINK = 0.7  # a level must have fewer intensities than this share of the one below, else the graph does not coarsen
 KEPT = 15  # directions that the outermost method remembers
 ENOUGH = 0.25  # reduction of a level's residual after which the second step is saved
@@ -33,10 +32,10 @@ class Level:
         self.inverse: np.ndarray | None = None
         self.h, self.v = np.empty(self.n), np.empty(self.n)
 
-    def coarsen(self) -> Level | None:
-        """Return the next level; None where joining does not make the equations much smaller."""
+    def coarsen(self, law: int) -> Level | None:
+        """Return the next level, weighted by `law` sweeps; None where joining does not make the equations much smaller."""
         start, to, q, _ = self.rows
-        x = self.law = kernels.rough_law(*self.rows, LAW)
+        x = self.law = kernels.rough_law(*self.rows, law)
         group, head, link = kernels.joined(start, to, q, x)
         start, to, middle, _ = kernels.summed_rows(start, to, q, x, group, head, link)
         plain = np.ones(len(head))
@@ -93,14 +92,17 @@ class Level:
 
 
 class Multigrid:
-    """All levels of one policy's equations.  `usable` is False where its graph does not coarsen."""
+    """All levels of one policy's equations, each weighted by `law` sweeps for the time spent in its states.
 
-    def __init__(self, model: Arrays, pairs: np.ndarray):
+    `usable` is False where the graph does not coarsen.
+    """
+
+    def __init__(self, model: Arrays, pairs: np.ndarray, law: int = 2):
         start, to, q, out = kernels.generator_rows(model.row_start, model.next_state, model.probability, model.rate, pairs)
         level = self.finest = Level(start, to, q, out, np.ones(model.n_states))
         self.usable = False
         while level.n > COARSEST:
-            above = level.coarsen()
+            above = level.coarsen(law)
             if above is None or not above.rows[3].min() > 0:
                 return
             level.coarse = above

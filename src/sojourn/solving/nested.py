@@ -19,22 +19,29 @@ SMALLEST = 300  # states of a model that is not made smaller any more
 SWEEPS = 3000  # for the smallest
 ROUGH = 1e-3  # relative width at which a smaller model is left
 ROUGH_ROUNDS = 3  # policies of a smaller model at most
+LAWS = (2, 0, 12)  # sweeps for the weights of a group's states, tried in this order: no number of them suits every model
 ROUNDS = 60  # policies of the model itself at most
 CLOSER = 0.1  # an evaluation ends when its residual is this share of the one before, or of the best Bellman step
 DEEPER = 0.1  # the same once the gain is known well enough: a last evaluation so that ties are seen as such
 CYCLES = 30  # of one evaluation at most
-FAILURES = 3  # evaluations that may need all of these
+FAILURES = 3  # evaluations that may need all of these without a Bellman step half as wide as the best before
 
 
 def nested(model: Arrays, n_actions: int, tolerance: float, progress: Progress) -> Guess:
     """Return the guess whose Bellman step is at most `tolerance` wide, relative to the gain, or how far it got."""
-    guess = _start(model, n_actions, progress)
-    guess.start = guess.pairs.copy()
-    _iterate(model, guess, tolerance, ROUNDS, progress)
-    return guess
+    best: Guess | None = None
+    for law in LAWS:
+        guess = _start(model, n_actions, law, progress)
+        guess.start = guess.pairs.copy()
+        _iterate(model, guess, tolerance, law, ROUNDS, progress)
+        best = guess if best is None or guess.ended or guess.width < best.width else best
+        if guess.ended:
+            break
+    assert best is not None
+    return best
 
 
-def _start(model: Arrays, n_actions: int, progress: Progress) -> Guess:
+def _start(model: Arrays, n_actions: int, law: int, progress: Progress) -> Guess:
     """Return the answer of the smaller model, as a policy and a bias of this one."""
     if model.n_states <= SMALLEST:
         return swept(model, ROUGH / 10, SWEEPS, progress)
@@ -43,9 +50,9 @@ def _start(model: Arrays, n_actions: int, progress: Progress) -> Guess:
     group, small = _smaller(model, guess.pairs, n_actions)
     if small.n_states > 0.7 * model.n_states:
         return guess
-    found = _start(small, n_actions, progress)
+    found = _start(small, n_actions, law, progress)
     if small.n_states > SMALLEST:
-        _iterate(small, found, ROUGH, ROUGH_ROUNDS, progress)
+        _iterate(small, found, ROUGH, law, ROUGH_ROUNDS, progress)
     coarse_model.spread_policy(model.pair_start, model.pair_action, group, small.pair_action[found.pairs], guess.pairs)
     guess.gain, guess.u = found.gain, found.u[group]
     return guess
@@ -62,13 +69,13 @@ def _smaller(model: Arrays, usual: np.ndarray, n_actions: int) -> tuple[np.ndarr
     return group, Arrays(*coarse_model.coarse_model(*model, group, head, link, n_actions, usual))
 
 
-def _iterate(model: Arrays, guess: Guess, tolerance: float, rounds: int, progress: Progress) -> None:
+def _iterate(model: Arrays, guess: Guess, tolerance: float, law: int, rounds: int, progress: Progress) -> None:
     """Improve `guess` in place until its Bellman step is narrow enough, or `rounds` policies were tried."""
     best, failures, changes = np.inf, 0, 1
     levels: Multigrid | None = None
     for _ in range(rounds):
         if changes or levels is None:
-            levels = Multigrid(model, guess.pairs)
+            levels = Multigrid(model, guess.pairs, law)
             if not levels.usable:
                 return
         goal = tolerance / 4 * scale_of(model, guess)
@@ -77,8 +84,8 @@ def _iterate(model: Arrays, guess: Guess, tolerance: float, rounds: int, progres
         if not np.isfinite(guess.gain):
             return
         guess.sweeps += evaluation.cycles
-        failures += evaluation.failed
         changes = bellman(model, guess, 1.0)
+        failures += evaluation.failed and not guess.width < best / 2
         best = min(best, guess.width)
         goal = tolerance * scale_of(model, guess)
         progress.show(f"multigrid on {model.n_states:,} states", guess.sweeps, guess.width, goal)

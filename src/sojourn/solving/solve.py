@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 METHODS = ("policy-iteration", "sweeps", "multigrid", "value-iteration", "linear-programming")
 TRIAL = 700  # sweeps that must promise an end, where multigrid is the other way
 MANY = 100_000  # sweeps of `sweeps` by name
+LONG = 50_000_000_000  # jumps that sweeps may look at, all actions counted, where nothing else gets there
 DIRECT = 1000  # states up to which a method by name ends with policy iteration
 Answer = tuple[np.ndarray, float, np.ndarray, int, PolicyValue | None]  # pair per state, gain, bias, iterations, value if evaluated
 
@@ -75,13 +76,14 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9, progress:
 
 def _first_that_proves(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress) -> Solution:
     """Return the solution by the first method whose proof is as narrow as asked; where none is, raise the best failure."""
-    order: tuple[str, ...] = ("sweeps", "multigrid", "policy-iteration", "value-iteration")
+    order: tuple[str, ...] = ("sweeps", "multigrid", "policy-iteration", "sweeps", "value-iteration")
     if model.n_states <= DENSE or is_line(model, start):
         order = ("policy-iteration", "value-iteration")
     best: ToleranceError | None = None
-    for name in order:
+    for at, name in enumerate(order):
         try:
-            return _proved(model, start, name, tolerance, said, others=True)
+            patience = LONG // (len(model.next_state) + 1) if at else TRIAL
+            return _proved(model, start, name, tolerance, said, patience)
         except NotEnded as stopped:
             start = stopped.pairs if stopped.pairs is not None else start
         except ToleranceError as trouble:
@@ -98,13 +100,13 @@ def _narrower(one: ToleranceError, other: ToleranceError) -> ToleranceError:
     return one if width(one) <= width(other) else other
 
 
-def _proved(model: CTMDP, start: np.ndarray, name: str, tolerance: float, said: Progress, others: bool = False) -> Solution:
+def _proved(model: CTMDP, start: np.ndarray, name: str, tolerance: float, said: Progress, patience: int = 0) -> Solution:
     """Return the solution by one method, or raise ToleranceError where the proof is wider than asked.
 
-    With `others` to come, a method that gets nowhere raises NotEnded.
+    Where there are others to try, `patience` is the number of sweeps after which a method that gets nowhere raises NotEnded.
     """
     began = time.perf_counter()
-    pairs, gain, u, iterations, value = _BY_NAME[name](model, start, tolerance, said, others)
+    pairs, gain, u, iterations, value = _BY_NAME[name](model, start, tolerance, said, patience)
     with np.errstate(over="ignore", invalid="ignore"):  # a bias beyond floats proves nothing, and the bounds say so
         gain, u, bounds, chosen, floor = _best_proof(model, pairs, gain, u, value, tolerance)
     width = bounds[1] - bounds[0]
@@ -153,34 +155,34 @@ def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, val
     return float(min(max(gain, bounds[0]), bounds[1])), u, bounds, tied_pairs(model, values, error, accuracy), floor
 
 
-def _policy_iteration(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, others: bool) -> Answer:
+def _policy_iteration(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, patience: int) -> Answer:
     pairs, value, iterations = improve_until_optimal(model, start)
     return pairs, value.gain, value.bias, iterations, value
 
 
-def _sweeps(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, others: bool) -> Answer:
+def _sweeps(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, patience: int) -> Answer:
     from sojourn.solving.embedded import swept
 
-    return _finished(model, swept(arrays_of(model), tolerance / 4, TRIAL if others else MANY, said), others)
+    return _finished(model, swept(arrays_of(model), tolerance / 4, patience or MANY, said), patience)
 
 
-def _multigrid(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, others: bool) -> Answer:
+def _multigrid(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, patience: int) -> Answer:
     from sojourn.solving.nested import nested
 
-    return _finished(model, nested(arrays_of(model), model.n_actions, tolerance / 4, said), others)
+    return _finished(model, nested(arrays_of(model), model.n_actions, tolerance / 4, said), patience)
 
 
-def _finished(model: CTMDP, guess: Guess, others: bool) -> Answer:
+def _finished(model: CTMDP, guess: Guess, patience: int) -> Answer:
     """Return a guess as an answer.  By name, small models and what did not end are finished by policy iteration."""
-    if guess.ended and (others or model.n_states > DIRECT):
+    if guess.ended and (patience or model.n_states > DIRECT):
         return guess.pairs, guess.gain, guess.u - guess.u[0], guess.sweeps, None
-    if others:
+    if patience:
         raise NotEnded(guess.start)
     pairs, value, more = improve_until_optimal(model, guess.pairs)
     return pairs, value.gain, value.bias, guess.sweeps + more, value
 
 
-def _value_iteration(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, others: bool) -> Answer:
+def _value_iteration(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, patience: int) -> Answer:
     """Values by sweeps; small models, and those whose sweeps do not converge, are finished by solving the policy's equations."""
     from sojourn.solving.value_iteration import SMALL_WORK, WORK, iterate_values, settle
 
@@ -196,7 +198,7 @@ def _value_iteration(model: CTMDP, start: np.ndarray, tolerance: float, said: Pr
     return pairs, value.gain, value.bias, sweeps + more, value
 
 
-def _linear_programming(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, others: bool) -> Answer:
+def _linear_programming(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, patience: int) -> Answer:
     """The policy of the best frequencies; states that it never visits are settled by policy iteration."""
     from sojourn.solving.linear_program import best_frequencies, policy_of
 
@@ -205,7 +207,7 @@ def _linear_programming(model: CTMDP, start: np.ndarray, tolerance: float, said:
     return pairs, value.gain, value.bias, iterations + more, value
 
 
-_BY_NAME: dict[str, Callable[[CTMDP, np.ndarray, float, Progress, bool], Answer]] = {
+_BY_NAME: dict[str, Callable[[CTMDP, np.ndarray, float, Progress, int], Answer]] = {
     "policy-iteration": _policy_iteration, "sweeps": _sweeps, "multigrid": _multigrid, "value-iteration": _value_iteration,
     "linear-programming": _linear_programming,
 }
