@@ -30,6 +30,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave what commands print unfolded: notebook kernels and terminals set COLUMNS."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 def read_golden(name: str) -> Any:
     """Return the parsed content of `tests/data/golden/<name>.json`."""
     return json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))

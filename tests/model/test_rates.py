@@ -13,7 +13,7 @@ arrive, serve = Rate("arrive", 0.8), Rate("serve", 1.5)
 def test_a_form_knows_its_value_and_its_coefficients():
     form = 2 * serve + arrive / 4
     assert form.value == 2 * 1.5 + 0.8 / 4
-    assert form.terms == ((serve, 2.0), (arrive, 0.25)) and repr(form) == "2.0 * serve + 0.25 * arrive"
+    assert form.terms == ((serve, 2.0), (arrive, 0.25)) and repr(form) == "2 * serve + 0.25 * arrive"
     assert sum([arrive, serve]).value == 0.8 + 1.5 and hash(2 * serve) == hash(serve * 2)
 
 

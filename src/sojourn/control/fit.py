@@ -118,8 +118,8 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
 
     >>> found = fit({"state": ["up", "down"] * 50, "action": ["run", "repair"] * 50, "holding_time": [2.0, 0.5] * 50,
     ...              "next_state": ["down", "up"] * 50}, running={("up", "run"): 1.0})
-    >>> found.rate.tolist(), round(found.gain_now[1], 3), len(found.notes)
-    ([2.0, 0.5], 0.8, 2)
+    >>> found.rate.tolist(), round(found.gain_now[1], 3)
+    ([2.0, 0.5], 0.8)
     """
     if not (is_number(confidence) and 0 < confidence < 1):
         raise ParameterError(f"confidence is {confidence!r}; it must lie between 0 and 1, such as 0.95.")
