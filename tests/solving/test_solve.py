@@ -205,7 +205,8 @@ def test_the_unit_of_time_does_not_matter(golden_model, method, unit):
     assert solution.gain == pytest.approx(1305 / 671 * unit, rel=1e-12) and solution.policy.tolist() == [0, 0, 1]
 
 
-@pytest.mark.parametrize("name, size", [("random", {"states": 300}), ("tandem", {"capacity": 30}), ("service-rate", {"capacity": 300})])
+@pytest.mark.parametrize("name, size", [
+    ("random", {"states": 300}), ("tandem", {"capacity": 30}), ("service-rate", {"capacity": 300})])
 def test_a_gain_of_exactly_0_is_proved_to_what_floats_can_and_said_so(name, size):
     model = make(name, **size)
     height = np.random.default_rng(1).integers(-8, 9, model.n_states).astype(float)

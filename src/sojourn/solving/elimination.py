@@ -58,7 +58,7 @@ class Elimination:
         raise NotImplementedError
 
     def rough_totals(self, costs: np.ndarray) -> Totals:
-        """Return the totals for a correction whose error is found out afterwards: as fast as can be, and nothing is proved of them."""
+        """Return the totals for a correction whose error is found out afterwards: fast, and nothing is proved of them."""
         return self.totals(costs)
 
     def visits(self) -> tuple[np.ndarray, float]:
