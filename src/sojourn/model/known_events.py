@@ -21,8 +21,8 @@ def explored(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], ma
     found = found_from(start, choices, max_states, values=False)
     table = found.events()
     if table is None:
-        raise ModelError("choices names no Rate, so there is nothing to learn but known numbers; name at least one, such as "
-                         'Rate("arrive"), or tell what you know with Knowledge.from_choices.')
+        raise ModelError(f"choices names no Rate in {len(found.index)} states, so there is nothing to learn; name at "
+                         'least one, such as Rate("arrive"), or tell what you know with Knowledge.from_choices.')
     low, high = UNTOLD if rate_bounds is None else rate_bounds_pair(rate_bounds)
     order = found.order
     shape = (len(found.state), len(found.index))
