@@ -225,8 +225,10 @@ class Session:
         """Return what has been learned so far: rates and rows with intervals, the best policy now, what the gain may be, what
         remains to be tried (learn/estimate.py)."""
         from sojourn.learn.estimate import estimated
+        from sojourn.learn.event_counts import EventCounts
 
-        return estimated(self.counts, self.knowledge, confidence)
+        found = getattr(self.learner, "events", None)
+        return estimated(self.counts, self.knowledge, confidence, found if isinstance(found, EventCounts) else None)
 
     @overload
     def save(self) -> dict[str, Any]: ...
