@@ -1,5 +1,6 @@
 """The controller: durable, idempotent, exact after a restart, and safe in what it advises."""
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -377,24 +378,29 @@ def test_a_file_that_is_no_controller_is_left_alone(tmp_path):
         Controller.open(tmp_path / "nothing")
 
 
-def test_an_older_file_is_migrated_and_its_old_content_kept(controller, path, monkeypatch):
-    from sojourn.control import schema
-
-    drive(controller, Plant(MODEL, ("up", 0)), 5)
-    controller.close()
-    old = Path(path).read_bytes()
-    monkeypatch.setattr(schema, "FORMAT", 2)
-    monkeypatch.setitem(schema.MIGRATIONS, 1, lambda database: database.execute("CREATE TABLE more (a)"))
+def test_a_file_of_the_first_format_is_migrated_and_its_old_content_kept(tmp_path):
+    """tests/data/control/format-1.control was written by the release that had no silent events: 41 reports and a note."""
+    path = tmp_path / "plant.control"
+    shutil.copy(Path(__file__).parents[1] / "data" / "control" / "format-1.control", path)
     with pytest.raises(ControlError, match="older format 1"):
         Controller.open(path, write=False)
     with Controller.open(path) as again:
-        assert again.verify()["reports"] == 5
+        assert again.verify() == {"reports": 41, "notes": 1, "answers_that_differ": 0, "chain": "853175be039dd3f01d1fc85501242fdd"}
+        last = list(again.observations())[-1]
+        assert (last.reward, last.event, last.silent) == (-1.5, "call", None)
+        assert (again.status()["epochs"], again.status()["time"]) == (41, 38.83655652039524)
+        drive(again, Plant(MODEL, again.status()["state"]), 5)
+        again.verify()
     kept = Path(f"{path}.format-1")
-    assert sqlite3.connect(kept).execute("SELECT count(*) FROM reports").fetchone() == (5,)
+    assert sqlite3.connect(kept).execute("SELECT count(*) FROM reports").fetchone() == (41,)
+    assert sqlite3.connect(kept).execute("PRAGMA user_version").fetchone() == (1,)
     assert sqlite3.connect(path).execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def test_a_file_of_a_newer_format_is_refused(controller, path, monkeypatch):
+    from sojourn.control import schema
+
+    controller.close()
     monkeypatch.setattr(schema, "FORMAT", 1)
     with pytest.raises(ControlError, match="newer Sojourn"):
         Controller.open(path)
-    with Controller.open(kept) as first:
-        assert first.status()["epochs"] == 5
-    assert len(old) > 0

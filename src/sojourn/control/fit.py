@@ -59,7 +59,7 @@ class Fit:
     @cached_property
     def history(self) -> History:
         """The complete sojourns, in positions, in order."""
-        return History.of_parts(**self.log.parts(self.knowledge))
+        return self.log.history(self.knowledge)
 
     @cached_property
     def model(self) -> CTMDP:
@@ -89,7 +89,7 @@ class Fit:
         """Return a new learner that has seen the whole log: a warm start."""
         made = made_learner(which, self.knowledge, seed, **parameters)
         for begin in range(0, len(self.log), MAX_CHUNK):
-            made.observe(History.of_parts(**self.log.parts(self.knowledge, slice(begin, begin + MAX_CHUNK))))
+            made.observe(self.log.history(self.knowledge, slice(begin, begin + MAX_CHUNK)))
         return made
 
     def report(self, path: Any) -> Any:
@@ -156,7 +156,7 @@ def _counted(rows: Log, knowledge: Knowledge, pair: np.ndarray) -> tuple[Counts,
     """Return the counts, and per pair the visits and the time, that of unfinished sojourns included."""
     counts = Counts(knowledge)
     for begin in range(0, len(rows), MAX_CHUNK):
-        counts.observe(History.of_parts(**rows.parts(knowledge, slice(begin, begin + MAX_CHUNK))), knowledge)
+        counts.observe(rows.history(knowledge, slice(begin, begin + MAX_CHUNK)), knowledge)
     cut = knowledge.pair_table[rows.censored_state, rows.censored_action].astype(np.int64)
     time = np.bincount(pair, rows.holding_time, minlength=knowledge.n_pairs)
     more = np.bincount(cut[cut >= 0], rows.censored_time[cut >= 0], minlength=knowledge.n_pairs)

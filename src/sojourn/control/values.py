@@ -37,8 +37,9 @@ def read(text: str | None) -> Any:
     >>> read('[1,"up",[2]]')
     (1, 'up', (2,))
     """
-    return None if text is None else _tuples(json.loads(text))
+    return None if text is None else tuples(json.loads(text))
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+def tuples(value: Any) -> Any:
+    """Return lists, in which tuples were written, as tuples."""
+    return tuple(map(tuples, value)) if isinstance(value, list) else value

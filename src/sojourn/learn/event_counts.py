@@ -62,6 +62,12 @@ class EventCounts:
         for found, times in silent:
             np.add.at(self.count, found[first:], times[first:])
 
+    def check(self, history: History) -> None:
+        """Raise as `observe` would; nothing is counted."""
+        pairs = pairs_of(history, self.knowledge)
+        self.rows_of(pairs, history)
+        self._silent_rows(pairs, history)
+
     def rows_of(self, pairs: np.ndarray, history: History) -> np.ndarray:
         """Return the row of each epoch, or say which cannot be told."""
         after = np.asarray(history.next_state, dtype=np.int64)

@@ -214,10 +214,13 @@ class Session:
                seen: ReportedEvents) -> None:
         row = (self.state_index, int(self.knowledge.pair_action[pair]), holding_time, next_state, lump, running)
         history = History.of_parts(*(np.array([value]) for value in row))
-        self.learner.observe(replace(history, event=seen.label, silent=seen.silent))
+        self._observe(replace(history, event=seen.label, silent=seen.silent))
         self.counts.add(pair, holding_time, next_state, lump)
         if self._episode is not None:
             self._episode.spend(pair)
+
+    def _observe(self, history: History) -> None:
+        self.learner.observe(history)
 
     # ---- stopping and going on ----------------------------------------------------------------------------------
 
