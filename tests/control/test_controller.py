@@ -404,3 +404,62 @@ def test_a_file_of_a_newer_format_is_refused(controller, path, monkeypatch):
     monkeypatch.setattr(schema, "FORMAT", 1)
     with pytest.raises(ControlError, match="newer Sojourn"):
         Controller.open(path)
+
+
+# ---- what plants may say -------------------------------------------------------------------------------------------
+
+
+def test_a_reward_of_minus_zero_does_not_make_the_chain_look_damaged(controller):
+    """SQLite holds -0.0 as 0.0; the chain is over what is read back."""
+    controller.report(1, 0.5, ("up", 1), reward=-0.0)
+    assert controller.report(1, 0.5, ("up", 1), reward=0.0) == controller.action
+    assert controller.verify()["reports"] == 1
+
+
+@pytest.mark.parametrize("wrong", [{"holding_time": 1e308}, {"reward": -1e300}, {"event": "\ud800"}, {"next_state": "\ud800"},
+                                   {"next_state": [1]}, {"seq": 10**30}, {"silent": {"x": 1.5}}])
+def test_what_no_file_or_sum_can_hold_is_refused(path, wrong):
+    with Controller.create(path, KNOWN, start=("up", 0), safe_action="run", **UCRL) as controller:
+        with pytest.raises(ReportError):
+            controller.report(**{"seq": 1, "holding_time": 0.5, "next_state": ("up", 1), **wrong})
+        assert controller.verify()["reports"] == 0
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+def test_a_file_removed_under_its_owner_is_noticed_before_anything_is_acknowledged(controller, path, suffix):
+    controller.report(1, 0.5, ("up", 1))
+    Path(f"{path}{suffix}").rename(f"{path}.away")
+    with pytest.raises(ControlError, match="moved or removed"):
+        controller.report(2, 0.5, ("up", 0))
+
+
+def test_a_relative_path_means_the_same_file_after_the_process_has_moved(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Controller.create("plant.control", KNOWN, start=("up", 0), **UCRL) as controller:
+        controller.report(1, 0.5, ("up", 1))
+        monkeypatch.chdir("/")
+        controller._drop()  # as after a failed commit
+        assert controller.status()["epochs"] == 1
+
+
+def test_a_clock_that_goes_backward_changes_nothing_but_the_times_written_down(controller, monkeypatch):
+    import time
+
+    controller.report(1, 0.5, ("up", 1))
+    monkeypatch.setattr(time, "time", lambda: -5.0)
+    controller.report(2, 0.5, ("up", 0), action="service")
+    assert [o.at < 0 for o in controller.observations()] == [False, True] and controller.verify()["reports"] == 2
+
+
+@pytest.mark.parametrize("states", [("null", "None"), ("true", "false"), (True, False), ((1, (2, None)), (1, (2, 0))), (10**30, -1),
+                                    (0.5, -0.0)])
+def test_states_of_every_kind_come_back_as_they_were(path, states):
+    known = sojourn.Knowledge.from_choices({state: {"go": 1.0, "wait": 0.5} for state in states}, (0.01, 100))
+    Controller.create(path, known, "ct-ce", states[0]).close()
+    for seq in range(1, 4):
+        with Controller.open(path) as controller:
+            controller.report(seq, 0.5, states[seq % 2])
+    with Controller.open(path) as controller:
+        controller.verify()
+        found = [o.next_state for o in controller.observations()]
+        assert found == [states[1], states[0], states[1]] and [type(s) for s in found] == [type(states[i]) for i in (1, 0, 1)]

@@ -29,6 +29,7 @@ from sojourn.simulation.session import real_number
 
 SNAPSHOT_ROWS = 1000  # reports between two snapshots, at least
 SNAPSHOT_SECONDS = 0.1  # of folding, after which the next report brings one
+LARGEST = 1e150  # holding time or reward: sums of them must remain numbers
 BYTES_PER_ROW = 200  # about what a report takes in the file: snapshots shall not take more than reports
 
 
@@ -100,7 +101,7 @@ class Controller:
         setting = checked_setting(knowledge, learner, start, seed, parameters, safe_action, forbidden, shadow, window, false_alarms,
                                   max_late)
         Fold(setting, learner)  # refused now rather than from a file
-        return cls(Journal.create(file_path(path), setting.to_bytes()), learner)
+        return cls(Journal.create(file_path(path).absolute(), setting.to_bytes()), learner)
 
     @classmethod
     def open(cls, path: str | PathLike[str], write: bool = True, learner: str | type | None = None) -> Controller:
@@ -108,7 +109,7 @@ class Controller:
 
         `learner` is needed for one that is not of the catalogue (its class or "module:Class"): a file never says which code to run.
         """
-        return cls(Journal(file_path(path), write), learner)
+        return cls(Journal(file_path(path).absolute(), write), learner)
 
     def __enter__(self) -> Controller:
         return self
@@ -417,9 +418,11 @@ class Controller:
         if isinstance(seq, (bool, np.bool_)) or not isinstance(seq, (int, np.integer)) or seq < 1:
             raise ReportError(f"seq is {seq!r}; reports are numbered 1, 2, 3, ... Nothing was counted.")
         tau = real_number("holding_time", holding_time)
-        if not tau > 0:
-            raise ReportError(f"holding_time is {tau:g}; it must be positive. Nothing was counted.")
-        paid = None if reward is None else real_number("reward", reward)
+        if not 0 < tau < LARGEST:
+            raise ReportError(f"holding_time is {tau:g}; it must be positive and below {LARGEST:g}. Nothing was counted.")
+        paid = None if reward is None else real_number("reward", reward) + 0.0  # the file would hold -0.0 as 0.0
+        if paid is not None and abs(paid) > LARGEST:
+            raise ReportError(f"reward is {paid:g}; it must be below {LARGEST:g} in size. Nothing was counted.")
         arrived = self._known_or_safe(fold, next_state, "next_state")
         if action is not None:
             names = fold.setting.knowledge.actions

@@ -17,7 +17,12 @@ def written(value: Any, name: str = "state", error: type[SojournError] = Paramet
     >>> written((1, "up")), written("up"), written(np.int64(3)), written(None)
     ('[1,"up"]', '"up"', '3', 'null')
     """
-    return json.dumps(_plain(value, name, error), separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(_plain(value, name, error), separators=(",", ":"), ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as wrong:
+        raise error(f"{name} is {value!r}, which is no text that a file can hold ({wrong.reason}); say it in other words.") from None
+    return text
 
 
 def _plain(value: Any, name: str, error: type[SojournError]) -> Any:
