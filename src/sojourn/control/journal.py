@@ -308,8 +308,8 @@ class Journal:
             raise ControlError(f"process {os.getpid()} was forked from the owner of {self.path}, process {self._pid}; only that "
                                "one writes.")
         if self._owner is None or not self._owner.still_there(self.path):
-            raise ControlError(f"{self.path} or its log ({self.path.name}-wal) was moved or removed while it was open; what would be "
-                               "written now, nobody would find. Put it back, and open it again. Nothing was counted.")
+            raise ControlError(f"{self.path} or its log ({self.path.name}-wal) was moved or removed while it was open; what would "
+                               "be written now, nobody would find. Put it back, and open it again. Nothing was counted.")
         if json.loads(self.meta("owner"))["token"] != self.token:
             raise ControlError(f"the controller {self.path} has another owner now ({self.owner}); this one can write no more.")
 

@@ -21,7 +21,7 @@ def written(value: Any, name: str = "state", error: type[SojournError] = Paramet
     try:
         text.encode()
     except UnicodeEncodeError as wrong:
-        raise error(f"{name} is {value!r}, which is no text that a file can hold ({wrong.reason}); say it in other words.") from None
+        raise error(f"{name} is {value!r}, which is no text that a file can hold ({wrong.reason}); say it otherwise.") from None
     return text
 
 
