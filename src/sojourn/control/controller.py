@@ -22,6 +22,7 @@ from sojourn.control.setting import Setting, checked_setting
 from sojourn.control.values import read, written
 from sojourn.errors import ControlError, ReportError, SojournError
 from sojourn.learn.estimate import Estimate
+from sojourn.learn.event_estimate import EventEstimate
 from sojourn.learn.learner import MAX_CHUNK
 from sojourn.model.files import file_path
 from sojourn.model.pack import pack
@@ -269,8 +270,8 @@ class Controller:
         with self._guard:
             return tuple(self._ready().alarms)
 
-    def estimate(self, confidence: float = 0.95) -> Estimate:
-        """Return what has been learned: rates and rows with intervals, the best policy now, its gain, what is left to try."""
+    def estimate(self, confidence: float = 0.95) -> Estimate | EventEstimate:
+        """Return what has been learned: rates and rows (or events) with intervals, the best policy now, its gain, what to try."""
         with self._guard:
             return self._ready().session.estimate(confidence)
 

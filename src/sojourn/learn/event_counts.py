@@ -78,6 +78,14 @@ class EventCounts:
             self._refuse(pairs, after, labels, rows)
         return rows
 
+    def paid(self, history: History) -> np.ndarray:
+        """Return what the events of each epoch paid."""
+        pairs = pairs_of(history, self.knowledge)
+        found = self.table.payment[self.rows_of(pairs, history)].copy()
+        for rows, times in self._silent_rows(pairs, history):
+            found += times * self.table.payment[rows]
+        return np.asarray(found)
+
     def _silent_rows(self, pairs: np.ndarray, history: History) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return (rows, how often) for each event that leads nowhere somewhere."""
         given = getattr(history, "silent", None)

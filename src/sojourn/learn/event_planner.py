@@ -44,11 +44,20 @@ class EventPlanner:
         gain, bias, pair, _ = best_event_policy(self.rows, low, high, start.pair, start.bias, reference, self.place, self.width)
         return Found(gain, bias, pair)
 
-    def _swept(self, low: np.ndarray, high: np.ndarray, start: Found, tolerance: float) -> Found:
+    def bracket(self, low: np.ndarray, high: np.ndarray, found: Found) -> tuple[float, float]:
+        """Return an interval that holds the largest gain when every rate lies in [low, high], from one look at `found`."""
+        least, most, _, _ = event_sweeps(self.rows, low, high, found.bias, self._uniform(high), 1, 0.0)
+        return float(least), float(most)
+
+    def _uniform(self, high: np.ndarray) -> float:
+        """Return a rate that no pair exceeds."""
         rows = self.rows
         jumps = rows.next_state >= 0
         total = np.concatenate([[0.0], np.cumsum(np.where(jumps, rows.coefficient * high[rows.event], 0.0))])
-        uniform = 1.0001 * float(np.diff(total[rows.row_start]).max())
+        return 1.0001 * float(np.diff(total[rows.row_start]).max())
+
+    def _swept(self, low: np.ndarray, high: np.ndarray, start: Found, tolerance: float) -> Found:
+        rows, uniform = self.rows, self._uniform(high)
         least, most, bias, pair = event_sweeps(rows, low, high, start.bias, uniform, FIRST_SWEEPS, 0.0)
         wanted = tolerance * abs(least + most) / 2
         if most - least > wanted:

@@ -14,6 +14,7 @@ from sojourn.learn.abilities import Acting, Planning, abilities_of, called, stru
 from sojourn.learn.catalogue import is_named
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.learn.counts import Counts
+from sojourn.learn.event_counts import EventCounts
 from sojourn.learn.learner import History, checked_knowledge
 from sojourn.learn.streams import Seed, restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
@@ -24,6 +25,7 @@ from sojourn.simulation.reported_events import ReportedEvents
 
 if TYPE_CHECKING:
     from sojourn.learn.estimate import Estimate
+    from sojourn.learn.event_estimate import EventEstimate
     from sojourn.learn.structure_test import Evidence
 
 TABLES = ("visits", "truncated_mean", "transition_radius", "holding_radius", "rate_interval")
@@ -224,11 +226,15 @@ class Session:
 
     # ---- stopping and going on ----------------------------------------------------------------------------------
 
-    def estimate(self, confidence: float = 0.95) -> Estimate:
+    def estimate(self, confidence: float = 0.95) -> Estimate | EventEstimate:
         """Return what has been learned so far: rates and rows with intervals, the best policy now, what the gain may be, what
-        remains to be tried (learn/estimate.py)."""
+        remains to be tried (learn/estimate.py); of a learner of events the rates of events (learn/event_estimate.py)."""
         from sojourn.learn.estimate import estimated
+        from sojourn.learn.event_estimate import event_estimated
 
+        events = getattr(self.learner, "events", None)
+        if isinstance(events, EventCounts):
+            return event_estimated(events, self.counts.visits, confidence)
         return estimated(self.counts, self.knowledge, confidence)
 
     @overload
