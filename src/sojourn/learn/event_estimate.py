@@ -16,7 +16,8 @@ import numpy as np
 from sojourn.errors import ParameterError
 from sojourn.learn.event_belief import estimated, intervals
 from sojourn.learn.event_counts import EventCounts
-from sojourn.learn.event_planner import EventPlanner, Found
+from sojourn.learn.event_planner import EventPlanner
+from sojourn.learn.found import Found
 from sojourn.learn.structure_test import Evidence, StructureTest
 from sojourn.model.events import EventTable
 from sojourn.model.knowledge import Knowledge
