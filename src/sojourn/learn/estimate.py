@@ -6,14 +6,13 @@ confidence.  The pay is taken as it is known, not as it was paid.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sojourn.errors import ParameterError, ToleranceError, require
 from sojourn.learn.counts import Counts
-from sojourn.learn.event_counts import EventCounts
 from sojourn.learn.kl_set import KLSet, kl_set
 from sojourn.learn.open_set import OpenSet, best_on_mean, open_set
 from sojourn.learn.optimism import extended_iteration
@@ -34,8 +33,7 @@ class Estimate:
 
     `policy` (positions, one per state) is the best one on the mean of what was seen, `gain` what it would earn there per unit of
     time.  `gain_bounds`: no policy earns more than the upper end, and `policy` earns at least the lower one, both with the stated
-    `confidence`.  A choice never tried may have any rate within the bounds and lead anywhere.  Where events are declared, all
-    follows from `event_rates`, and a gain bound is infinite where a rate may be anything.
+    `confidence`.  A choice never tried may have any rate within the bounds and lead anywhere.
     """
 
     knowledge: Knowledge
@@ -54,7 +52,6 @@ class Estimate:
     gain_bounds: tuple[float, float]
     optimistic_policy: np.ndarray  # the best one where all that is open turns out well
     wrong_bounds: int  # pairs whose holding times contradict the rate bounds that were told
-    event_rates: dict[str, tuple[float, float, float]] = field(default_factory=dict)  # {event: (low, estimate, high)}
 
     @property
     def policy_labels(self) -> dict[Any, Any]:
@@ -63,15 +60,11 @@ class Estimate:
 
     @property
     def remaining(self) -> list[tuple[Any, Any, int]]:
-        """What remains to be tried, as (state, action, visits so far): what was never tried, and what may still be better.
-
-        Where events are declared, a choice may be known without being tried, and only the latter is left.
-        """
+        """What remains to be tried, as (state, action, visits so far): what was never tried, and what may still be better."""
         known = self.knowledge
         hopeful = known.pair_table[np.arange(known.n_states), self.optimistic_policy]
         played = known.pair_table[np.arange(known.n_states), self.policy]
-        untried = (self.visits == 0) & (not self.event_rates)
-        open_pairs = np.flatnonzero(untried | np.isin(np.arange(known.n_pairs), hopeful[hopeful != played]))
+        open_pairs = np.flatnonzero((self.visits == 0) | np.isin(np.arange(known.n_pairs), hopeful[hopeful != played]))
         return [(known.states[known.pair_state[k]], known.actions[known.pair_action[k]], int(self.visits[k])) for k in open_pairs]
 
     def rate_of(self, state: Any, action: Any) -> tuple[float, float, float]:
@@ -117,26 +110,19 @@ class Estimate:
             rows.append((known.states.label(known.pair_state[k]), known.actions.label(known.pair_action[k]), f"{self.visits[k]:,}",
                          f"{self.rate[k]:.4g}", f"[{low:.4g}, {high:.4g}]"))
         more = f"and {known.n_pairs - SHOWN} more choices" if known.n_pairs > SHOWN else ""
-        interval = f"{self.confidence:.4g} interval"
-        events = [(name, f"{rate:.4g}", f"[{low:.4g}, {high:.4g}]") for name, (low, rate, high) in self.event_rates.items()]
-        return (html_card(repr(self)[1:-1], ("state", "action", "visits", "rate", interval), rows, more)
-                + (html_card("The rates of events", ("event", "rate", interval), events) if events else ""))
+        return html_card(repr(self)[1:-1], ("state", "action", "visits", "rate", f"{self.confidence:.4g} interval"), rows, more)
 
 
-def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95, events: EventCounts | None = None) -> Estimate:
-    """Return what `counts` (of all holding times, none truncated) say about a system of which `knowledge` was known.
-
-    Where events are declared, `events` are their counts.
-    """
+def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) -> Estimate:
+    """Return what `counts` (of all holding times, none truncated) say about a system of which `knowledge` was known."""
     if not (is_number(confidence) and 0 < confidence < 1):
         raise ParameterError(f"confidence is {confidence!r}; it must lie between 0 and 1, such as 0.95.")
     if counts.scale:
         raise ParameterError(f"the counts leave out long holding times (scale {counts.scale:g}); an estimate needs all of them: "
                              "count with Counts(knowledge).")
     if knowledge.events is not None:
-        from sojourn.learn.estimate_events import estimated_events
-
-        return estimated_events(counts, knowledge, events, confidence)
+        raise ParameterError("events are declared, and these counts are of jumps, which say nothing of what events pay; use a "
+                             "learner of events (such as 'events-psrl'), or knowledge without events.")
     level = (1 - confidence) / (2 * knowledge.n_pairs)
     start, after, count = counts.rows()
     share = count / np.repeat(np.maximum(1, counts.visits), np.diff(start))
