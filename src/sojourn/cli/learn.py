@@ -198,6 +198,6 @@ def against_bounds(run: Any, epochs: int) -> list[str]:
     grew = f"; this run's grew by {slope:.4g} over the last two decades" if slope == slope else ""
     early = f". {epochs:,} decisions are too few for it to mean anything; from about {meaningful:.0e} on it does"
     said = (f"lower bound    {name} = {constant:.6g}: what the mean regret of a uniformly fast learner grows by per unit of log N "
-            f"in the long run{grew}. No floor: it does not exclude less than {name} log N = {constant * log(epochs):.6g} at a given "
-            f"N, nor in a single run{early if epochs < meaningful else ''}")
+            f"in the long run{grew}. No floor: it does not exclude less than {name} log N = {constant * log(epochs):.6g} at a "
+            f"given N, nor in a single run{early if epochs < meaningful else ''}")
     return folded(said, terminal_width() or WIDE)
