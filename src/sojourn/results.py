@@ -42,5 +42,6 @@ __all__ = [
     "Alarm", "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes",
     "Estimate", "Evaluation", "EventDifficulty", "EventEstimate", "EventTable", "Evidence", "Failure", "Fit", "Floor", "Form",
     "GainGap", "HiddenEvents", "History", "Labels", "LeastCost", "LeastDivergence", "Log", "Names", "Observation", "Optimum",
-    "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
+    "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "Summary", "Tally",
+    "Verdict",
 ]
