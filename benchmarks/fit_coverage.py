@@ -2,8 +2,8 @@
 
     python benchmarks/fit_coverage.py [--logs 1000] [--rows 200] [--confidence 0.9]
 
-Three kinds of logs: *tabular* and *events* under uniformly random choices, drawn without Sojourn's own walk, and *learned*, the walk
-of a learner that chose by what it saw.  Figures are shares of intervals that hold the truth: of rates and rows each by itself
+Three kinds of logs: *tabular* and *events* under uniformly random choices, drawn without Sojourn's own walk, and *learned*, the
+walk of a learner that chose by what it saw.  Figures are shares of intervals that hold the truth: of rates and rows each by itself
 (to be at least `confidence`, up to the noise; exact for rates of pairs), of all rates together, and of the gain: what the fitted
 policy earns in truth is at least the lower end, and the optimum at most the upper one.
 """
