@@ -22,6 +22,7 @@ from sojourn.learn.structure_test import Evidence, StructureTest
 from sojourn.model.events import EventTable
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import is_number
+from sojourn.model.words import html_card
 
 RATIO = 1e4  # an event that was never possible is taken to have a rate within this factor of a typical one, if nothing is told
 LEAST = 1e-9  # of its upper end: no rate is taken to be smaller, so that nothing lasts for ever
@@ -72,6 +73,11 @@ class EventEstimate:
         assert self.knowledge.events is not None
         k = self.knowledge.events.number(event)
         return float(self.rate_bounds[k, 0]), float(self.rate[k]), float(self.rate_bounds[k, 1])
+
+    def _repr_html_(self) -> str:
+        rows = [(name, f"{self.seen[k]:,.0f}", f"{self.rate[k]:.4g}", f"[{low:.4g}, {high:.4g}]")
+                for k, (name, (low, high)) in enumerate(zip(self.names, self.rate_bounds))]
+        return html_card(repr(self)[1:-1], ("event", "seen", "rate", f"{self.confidence:.4g} interval"), rows)
 
     def __repr__(self) -> str:
         low, high = self.gain_bounds
