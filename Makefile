@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check docs bench clean
+.PHONY: run test check docs dist bench clean
 
 run: .venv/ready-run
 	mkdir -p demo
@@ -11,7 +11,7 @@ run: .venv/ready-run
 
 test: .venv/ready-dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
-	NUMBA_BOUNDSCHECK=1 XDG_CACHE_HOME=$(CURDIR)/.cache/boundscheck $(BIN)/python -m pytest -q -p no:cacheprovider tests/kernels
+	NUMBA_BOUNDSCHECK=1 XDG_CACHE_HOME=$(CURDIR)/.cache/boundscheck $(BIN)/python -m pytest -q -p no:cacheprovider -n 2 --dist loadfile tests/kernels
 	@$(BIN)/python tests/not_run.py
 
 check: .venv/ready-dev
@@ -22,6 +22,15 @@ check: .venv/ready-dev
 docs: .venv/ready-dev
 	$(BIN)/python -m sphinx -b html -q --fail-on-warning --keep-going docs docs/_build/html
 	@echo "the book: docs/_build/html/index.html"
+
+# A wheel and a source archive in dist/, each installed into an environment of its own and tried without the repository.
+dist: .venv/ready-dev
+	rm -rf dist && $(BIN)/python -m hatchling build --directory dist
+	for made in dist/*.whl dist/*.tar.gz; do \
+		rm -rf dist/env && $(PYTHON) -m venv dist/env \
+		&& dist/env/bin/pip install --quiet --constraint constraints.txt "$$made[plot]" \
+		&& dist/env/bin/pip check && (cd dist && env/bin/python ../tests/installed.py) || exit 1; done
+	rm -rf dist/env
 
 bench: .venv/ready-dev
 	for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
@@ -37,4 +46,4 @@ bench: .venv/ready-dev
 	@touch $@ .venv/ready-run
 
 clean:
-	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis demo docs/_build
+	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis demo dist docs/_build

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sojourn.learn.event_counts import EventCounts
-from sojourn.learn.event_planner import EventPlanner, Found
+from sojourn.learn.event_planner import EventPlanner
+from sojourn.learn.found import Found
 from sojourn.learn.guard import Guard
 from sojourn.learn.learner import History, Learner, Plan
 from sojourn.learn.structure_test import Evidence, StructureTest
@@ -71,6 +72,10 @@ class EventLearner(Learner):
         if found.rejected and not self.rejected_epoch:
             self.rejected_epoch = self.counts.epoch
         return found
+
+    def check(self, history: History) -> None:
+        """Raise if one of the epochs could not be counted: by its successor, its label, or what it leaves unsaid."""
+        self.events.check(history)
 
     def observe(self, history: History) -> None:
         """Count a chunk of epochs: its events, and its jumps; one that cannot be true is refused and nothing is counted."""
