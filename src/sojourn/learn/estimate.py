@@ -116,7 +116,7 @@ def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) ->
                              "count with Counts(knowledge).")
     belief = Posterior(knowledge)
     sets = kl_set(counts, belief, (1 - confidence) / (2 * knowledge.n_pairs))
-    gain, _, pair = belief.best(*belief.mean(), np.array(knowledge.pair_start[:-1], dtype=np.int64))
+    gain, pair = belief.best_of_mean(np.array(knowledge.pair_start[:-1], dtype=np.int64))
     high, hopeful = _largest_gain(sets, knowledge)
     low = -_largest_gain(*_against(sets, knowledge, pair))[0]
     start, after, count = counts.rows()
@@ -146,14 +146,15 @@ def _largest_gain(sets: KLSet, knowledge: Knowledge) -> tuple[float, np.ndarray]
 
 def _against(sets: KLSet, knowledge: Knowledge, pair: np.ndarray) -> tuple[KLSet, Knowledge]:
     """Return the set and the knowledge in which `pair` is all that can be played and every payment is a cost."""
-    rows = sets.rows
-    entries = np.concatenate([np.arange(rows.row_start[k], rows.row_start[k + 1]) for k in pair])
+    sizes = np.diff(sets.row_start)[pair]
+    entries = np.concatenate([np.arange(sets.row_start[k], sets.row_start[k + 1]) for k in pair])
+    start, after = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), sets.next_state[entries]
     known = replace(
         knowledge, pair_start=np.arange(knowledge.n_states + 1), pair_action=np.array(knowledge.pair_action[pair]),
         reward=-knowledge.reward[pair], running=-knowledge.running[pair], events=None,
-        support_start=np.concatenate([[0], np.cumsum(rows.size[pair])]).astype(np.int64), support_state=rows.next_state[entries])
-    return KLSet(Posterior(known), sets.visits[pair], sets.count[entries], sets.row_radius[pair], sets.rate_low[pair],
-                 sets.rate_high[pair], 0), known
+        support_start=None if sets.rows.pooled else start, support_state=None if sets.rows.pooled else after)
+    return KLSet(Posterior(known), start, after, sets.visits[pair], sets.count[entries], sets.row_radius[pair],
+                 sets.rate_low[pair], sets.rate_high[pair], 0), known
 
 
 def _shares(share: np.ndarray, radius: np.ndarray) -> np.ndarray:
