@@ -11,7 +11,7 @@ run: .venv/ready-run
 
 test: .venv/ready-dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
-	NUMBA_BOUNDSCHECK=1 XDG_CACHE_HOME=$(CURDIR)/.cache/boundscheck $(BIN)/python -m pytest -q -p no:cacheprovider tests/kernels
+	NUMBA_BOUNDSCHECK=1 XDG_CACHE_HOME=$(CURDIR)/.cache/boundscheck $(BIN)/python -m pytest -q -p no:cacheprovider -n 2 --dist loadfile tests/kernels
 	@$(BIN)/python tests/not_run.py
 
 check: .venv/ready-dev

@@ -197,3 +197,42 @@ def test_pictures_and_cards_show_the_labels(kind):
     assert model.states.label(0) in model._repr_html_() and model.states.label(0) in sojourn.solve(model)._repr_html_()
     card = sojourn.difficulty(model)
     assert str(card) and list(json.loads(json.dumps(card.as_dict()))["policy"]) == list(model.states.labels)
+
+
+@every
+def test_witnesses_pairs_and_episodes_are_in_the_users_words(kind):
+    model, state, _ = own(kind)
+    found = sojourn.difficulty(model)
+    least = {(s, t): found.diameter - _time_between(model, s, t) for s in model.states for t in model.states if s != t}
+    assert least[found.diameter_pair] == pytest.approx(0, abs=1e-9) and found.diameter.pair == found.diameter_pair
+    where, what = found.gain_gap.pair
+    labels = dict(zip(model.states, (model.actions[a] for a in found.second_best_policy)))
+    assert labels[where] == what != sojourn.solve(model).policy_labels[where]
+    episode = sojourn.simulate(model, "ct-ucrl", start=state(2), max_epochs=50, parameters={"delta": 0.1}).episodes[0]
+    assert episode.start_state == state(2) and f"in state {state(2)!r} first" in repr(episode)
+    assert model.actions.label(episode.policy[0]) + ", " in repr(episode)
+
+
+@every
+def test_a_verdict_names_its_witness_in_the_users_words(kind):
+    model, state, action = own(kind)
+    chosen = {s: {a: Choice({t: 1.0 for t in ([s] if s == state(4) and a == action(0) else model.states)}) for a in
+                  ([action(7)] if s == state(0) else [action(2), action(0)])} for s in model.states}
+    stuck = sojourn.CTMDP.explore(state(5), chosen.__getitem__)  # action 0 stays in 4 for ever
+    verdict = sojourn.check(stuck).irreducible
+    assert not verdict and verdict.states == (state(4),) and verdict.unreached in model.states
+    assert stuck.actions[verdict.policy[stuck.state(state(4))]] == action(0)
+    apart = sojourn.CTMDP.explore(state(5), lambda s: {action(0): Choice({s: 1.0})} if s in (state(4), state(3)) else
+                                  {action(0): Choice({state(4): 1.0, state(3): 1.0})})
+    assert sojourn.check(apart).unichain.states + sojourn.check(apart).unichain.others == (state(4), state(3))
+    assert sojourn.check(apart).communicating.unreached == state(5)
+
+
+def _time_between(model, s, t):
+    """The least expected time from s to t, by iterating on times to t."""
+    source, target, times = model.state(s), model.state(t), np.zeros(model.n_states)
+    for _ in range(4000):
+        ahead = np.add.reduceat(model.probability * times[model.next_state], model.row_start[:-1])
+        times = np.minimum.reduceat(1 / model.rate + ahead, model.pair_start[:-1])
+        times[target] = 0
+    return times[source]

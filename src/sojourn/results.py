@@ -30,7 +30,7 @@ from sojourn.simulation.run import Run
 from sojourn.simulation.session import SessionEpisode
 from sojourn.solving.evaluate import Evaluation
 from sojourn.solving.solution import Solution
-from sojourn.study.bounds import Bounds
+from sojourn.study.bounds import Bounds, Floor
 from sojourn.study.failures import Failure
 from sojourn.study.run import Tally
 from sojourn.study.statistics import Comparison
@@ -39,7 +39,7 @@ from sojourn.study.task import Replication
 
 __all__ = [
     "Alarm", "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes",
-    "Estimate", "Evaluation", "EventDifficulty", "EventTable", "Evidence", "Failure", "Fit", "Form", "GainGap", "HiddenEvents",
-    "History", "Labels", "LeastCost", "LeastDivergence", "Log", "Names", "Observation", "Optimum", "Plan", "Point",
+    "Estimate", "Evaluation", "EventDifficulty", "EventTable", "Evidence", "Failure", "Fit", "Floor", "Form", "GainGap",
+    "HiddenEvents", "History", "Labels", "LeastCost", "LeastDivergence", "Log", "Names", "Observation", "Optimum", "Plan", "Point",
     "Proof", "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
 ]

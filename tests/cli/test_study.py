@@ -47,7 +47,7 @@ def call(*words, fails=False):
 
 
 def test_a_model_without_a_lower_bound_says_why(file):
-    file.write_text(FILE.replace("three-state", "two-state"))
+    file.write_text(FILE.replace("three-state", "two-state").replace('name = "ct-ucrl"', 'name = "ct-ucrl"\nsupports = true'))
     store = call("run", file, "--workers", 1).stdout.strip()
     assert "two-state: no lower bound, because no pair is critical (C(M) = 0)" in call("summary", store).stdout
 
@@ -60,7 +60,7 @@ def test_a_study_is_run_looked_at_and_exported(file, tmp_path):
     status = json.loads(call("status", store, "--json").stdout)
     assert status["finished"] == 6 and status["missing"] == 0
     text = call("summary", store).stdout
-    assert "slope / C(M)" in text and "ct-ucrl vs random" in text
+    assert "slope / bound" in text and "C_u(M)" in text and "ct-ucrl vs random" in text
     found = json.loads(call("summary", store, "--json", "--regret", "completed", "--band", "bootstrap").stdout)
     assert found["rows"][0]["replications"] == 3 and found["comparisons"][0]["test"] == "Welch t"
     assert call("summary", store, "--latex").stdout.startswith(r"\begin{tabular}")

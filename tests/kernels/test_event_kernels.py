@@ -4,8 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sojourn.kernels import event_counts, event_labels, event_planning, frailty
-from sojourn.learn.event_planner import EventPlanner, Found
+from sojourn.kernels import event_counts, event_labels, event_planning, event_steps, frailty
+from sojourn.learn.event_planner import EventPlanner
+from sojourn.learn.found import Found
 from sojourn.model.events import events_of
 from sojourn.zoo.catalogue import make
 
@@ -50,6 +51,22 @@ def test_sweeps_are_those_of_the_reference_and_bracket_the_gain_of_policy_iterat
     assert np.allclose(one[0], two[0]) and np.allclose(one[1], two[1]) and np.allclose(one[2], two[2])
     best = planner.best(low, high, Found(0.0, np.zeros(model.n_states), np.array(model.pair_start[:-1])))
     assert two[0] - 1e-6 * abs(two[0]) - 1e-9 <= best.gain <= two[1] + 1e-6 * abs(two[1]) + 1e-9
+
+
+@settings(max_examples=20, deadline=None)
+@given(models, seeds, st.sampled_from([0.0, 1.0]))
+def test_steps_over_many_states_are_those_of_the_reference(name, seed, slack):
+    model, table, planner = planner_of(name)
+    rng = np.random.default_rng(seed)
+    low = table.value * rng.uniform(0.5, 1.0, table.n_events)
+    args = planner.rows, low, low * rng.uniform(1.0, 2.0), rng.normal(), rng.normal(size=model.n_states), slack
+    pairs = [rng.integers(model.pair_start[:-1], model.pair_start[1:])] * 2
+    one, two = [(pair.copy(), np.zeros(len(table.pair))) for pair in pairs]
+    assert np.allclose(event_steps.event_step_reference(*args, *one), event_steps.event_step(*args, *two))
+    assert (one[0] == two[0]).all() and np.allclose(one[1], two[1])
+    chosen = planner.rows, one[1], one[0]
+    for a, b in zip(event_steps.policy_equations_reference(*chosen), event_steps.policy_equations(*chosen)):
+        assert np.allclose(a, b)
 
 
 @settings(max_examples=40, deadline=None)

@@ -7,8 +7,10 @@ from scipy import sparse
 from sojourn.kernels import coarse_model, connected, embedded, multigrid
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.arrays import arrays_of
-from sojourn.solving.certificate import generator_step, proved_and_chosen
-from sojourn.solving.optimality import advantages, noise, tied_pairs
+from sojourn.solving.certificate import _compiled_step, generator_step, proved_and_chosen
+from sojourn.solving.evaluate import evaluate
+from sojourn.solving.optimality import best_pairs, noise
+from sojourn.solving.solve import solve
 
 
 def drawn(seed, n=40, line=False):
@@ -122,12 +124,24 @@ def test_the_compiled_certificate_is_the_plain_one():
         u = np.random.default_rng(seed).normal(size=40) * 10.0 ** seed
         value, error = generator_step(model, u)
         first = model.pair_start[:-1]
-        bounds, chosen = proved_and_chosen(model, u, 0.4, 1e-3)
+        bounds, chosen = proved_and_chosen(model, u, 1e-3)
         low, high = np.maximum.reduceat(value - error, first).min(), np.maximum.reduceat(value + error, first).max()
-        assert bounds == pytest.approx((low, high), rel=1e-14)
-        assert (chosen == tied_pairs(model, advantages(model, 0.4, u), noise(model, 0.4, u), 1e-3)).all()
+        rounding = noise(model, 0.0, u) * model.rate
+        assert (chosen == best_pairs(model, value, np.clip(1e-3, 2 * rounding, 1e5 * rounding))).all()
+        assert bounds == pytest.approx(((value - error)[chosen].min(), high), rel=1e-14)
+        assert _compiled_step(model, u, 1e-3)[0][:2] == pytest.approx((low, high), rel=1e-14)
     u[3] = 1e308
-    assert proved_and_chosen(model, u, 0.4, 1e-3)[0] == (-np.inf, np.inf)
+    assert proved_and_chosen(model, u, 1e-3)[0] == (-np.inf, np.inf)
+
+
+def test_a_tie_that_is_taken_lowers_the_proof_to_the_policy_that_takes_it():
+    model = CTMDP.from_arrays([[[0.5, 0.5]] * 2] * 2, [[1.0, 1.0]] * 2, [[1.0, 1.0 + 1e-4]] * 2)
+    bounds, chosen = proved_and_chosen(model, np.zeros(2), 1e-3)
+    assert model.pair_action[chosen].tolist() == [1, 1]  # far beyond rounding: no tie
+    bounds, chosen = proved_and_chosen(model, np.array([1e9, 1e9]), 1e-3)
+    assert model.pair_action[chosen].tolist() == [0, 0]  # beside such numbers a difference of 1e-4 is one
+    assert bounds[0] <= evaluate(model, [0, 0]).gain <= solve(model).gain <= bounds[1]
+    assert bounds[0] == pytest.approx(1.0, rel=1e-9)
 
 
 def test_connection_and_lines_are_seen():

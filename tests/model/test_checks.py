@@ -127,7 +127,7 @@ def test_a_witness_names_states_and_actions_by_label():
                              actions=["wait", "start", "serve"])
     verdict = irreducible(model)
     assert "'wait' in 'idle'" in verdict.statement and "never visits state 'busy'" in verdict.statement
-    assert verdict.policy.tolist() == [0, 2] and verdict.states == (0,) and verdict.unreached == 1 and not verdict
+    assert verdict.policy.tolist() == [0, 2] and verdict.states == ("idle",) and verdict.unreached == "busy" and not verdict
 
 
 def test_all_verdicts_print_one_a_line():

@@ -5,7 +5,8 @@ import base64
 import pytest
 
 import sojourn
-from sojourn.study.notebook import NotebookDisplay, in_notebook
+from sojourn.simulation.progress import in_notebook
+from sojourn.study.notebook import NotebookDisplay
 from sojourn.study.study import Study
 from sojourn.study.task import Outcome
 
@@ -24,6 +25,7 @@ CELLS = {
     "session": "sojourn.Session('random', 0, knowledge=model.knowledge())",
     "study": "study = sojourn.Study('s', models=['three-state'], learners=['random'], epochs=50, replications=2)\n"
              "_ = study.run(workers=1)",
+    "progress": "_ = sojourn.simulate(model, 'ct-ce', max_epochs=200_000, progress=True)",
     "quiet": "_ = study.run(workers=1, progress=False)",
     "summary": "study.summary()",
     "curves": "study.plot()",
@@ -65,6 +67,25 @@ def test_a_picture_is_saved_as_any_figure_and_what_is_told_to_be_quiet_is(shown)
     assert shown["saved"][0]["text/plain"] == "'<?xml'"
     assert shown["quiet"] == []
     assert "Session of random: decision 1" in shown["session"][0]["text/plain"]
+
+
+@pytest.mark.slow
+def test_the_progress_of_a_run_is_a_bar_under_the_cell_that_goes_away(shown):
+    (output,) = shown["progress"]
+    assert output["text/html"] == "" and output["stream"] == ""
+
+
+def test_the_bar_of_a_run_in_a_notebook_is_renewed_in_place(monkeypatch):
+    from sojourn.simulation import progress
+
+    shown = []
+    monkeypatch.setattr(progress, "in_notebook", lambda: True)
+    monkeypatch.setattr(progress, "show_html", lambda text, handle=None: shown.append((text, handle)) or "handle")
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    sojourn.simulate(sojourn.make("three-state"), "random", max_epochs=20_000, progress=True)
+    texts, handles = zip(*shown, strict=True)
+    assert "compiles" in texts[0] and texts[-1] == "" and handles[0] is None and set(handles[1:]) == {"handle"}
+    assert 'value="1.0000"' in texts[-2] and "20,000 decisions (100 %)" in texts[-2]
 
 
 def test_outside_a_notebook_a_study_is_silent(tmp_path, capfd):

@@ -31,7 +31,7 @@ def test_the_upper_bound_stands_only_beside_learners_it_holds_for(model):
     doubling = plot_run(simulate(model, DoublingCTUCRL(knowledge), max_epochs=500))
     assert "thm:UCRL)" in words(printed) and "thm:UCRL2)" in words(doubling)
     assert "upper" not in words(fixed_delta) + words(scaled)
-    assert all("C(M), the long-run bound" in words(f) and "not a floor" in words(f) for f in (printed, fixed_delta, doubling))
+    assert all("C_u(M), the long-run bound" in words(f) and "not a floor" in words(f) for f in (printed, fixed_delta, doubling))
     assert "C(M)" not in words(plot_run(simulate(model, [0, 1, 1], max_epochs=100), bounds=False))
 
 
@@ -42,8 +42,13 @@ def test_the_bound_is_a_line_beside_the_slope_of_the_run(model):
     slope = drawn["slope against log N, from N/100 to N"]
     before = np.interp(np.log(run.epochs[-1] / 100), np.log(run.epochs), run.pseudo_regret)
     assert slope[-1] == pytest.approx((run.pseudo_regret[-1] - before) / np.log(100))
-    assert set(drawn["C(M), the long-run bound on the mean slope"]) == {difficulty(model).lower_bound_constant}
-    assert not any("C(M)" in str(line.get_label()) for line in lost.lines)
+    found = difficulty(model)
+    assert set(drawn["C_u(M), the long-run bound on the mean slope"]) == {found.lower_bound_constant_unknown}
+    told = plot_run(simulate(model, CTUCRL(model.knowledge(supports=True), delta=0.1), max_epochs=500)).axes[1]
+    drawn = {line.get_label(): line.get_ydata() for line in told.lines}
+    assert set(drawn["C(M), the long-run bound on the mean slope"]) == {found.lower_bound_constant} != {
+        found.lower_bound_constant_unknown}
+    assert not any("(M)" in str(line.get_label()) for line in lost.lines)
 
 
 def test_the_curves_are_the_runs_own_numbers(model, tmp_path):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sojourn.instance.difficulty import difficulty
 from sojourn.report.curves import draw_slope, in_picture, linear_figure, slope_figure
 from sojourn.report.figures import FIGURES
 from sojourn.report.look import new_figure
@@ -54,9 +55,9 @@ def test_a_row_holds_the_slope_of_its_runs(summary):
 
 
 def test_the_bound_is_drawn_only_beside_what_can_be_compared_with_it(summary):
-    constant = summary.bounds["three-state"].constant
+    constant = difficulty(make("three-state")).lower_bound_constant_unknown  # neither learner is told the supports
     for name, figure in pictures(summary):
-        lines = [line for line in figure.axes[0].lines if "C(M)" in str(line.get_label())]
+        lines = [line for line in figure.axes[0].lines if "(M)" in str(line.get_label())]
         assert len(lines) == (name in ("growth", "slope"))
         assert all(line.get_ydata()[0] == constant for line in lines)
 
@@ -64,7 +65,7 @@ def test_the_bound_is_drawn_only_beside_what_can_be_compared_with_it(summary):
 def test_every_caption_agrees_with_its_picture(summary):
     for name, figure in pictures(summary):
         _, text = caption(summary, name, "three-state", figure)
-        dashed = [line for line in figure.axes[0].lines if str(line.get_label()) in ("C(M), the long-run bound", "log N / K")]
+        dashed = [line for line in figure.axes[0].lines if str(line.get_label()) in ("C_u(M), the long-run bound", "log N / K")]
         assert ("ashed" in text) == bool(dashed) and "otted" not in text
         assert ("Both axes are logarithmic" in text) == (name == "regret" and figure.axes[0].get_yscale() == "log")
         assert str(summary.regret) in text.lower() or name in ("linear", "debt", "policies")
@@ -129,11 +130,38 @@ def test_what_the_bound_excludes_and_what_not_is_said_once(store, summary, tmp_p
     assert about_bound(summary)[0] == WHAT_IT_EXCLUDES
     page = write_report(store, tmp_path / "r.html").read_text(encoding="utf-8")
     assert page.count("not a floor at every N") == 1
-    assert len(re.findall("may lie below it for long", page)) == 2
+    assert len(re.findall("may lie below its bound for long", page)) == 2
 
 
 def test_a_study_that_is_too_short_for_the_bound_says_so(summary):
     assert too_short(summary) == []
-    bounds = {"three-state": replace(summary.bounds["three-state"], meaningful=1e9)}
+    bounds = {"three-state": _with_meaningful(summary.bounds["three-state"], 1e9)}
     (sentence,) = too_short(replace(summary, bounds=bounds))
     assert "20,000 decisions are too few" in sentence and "1e+09" in sentence
+
+
+def _with_meaningful(bounds, epochs):
+    return replace(bounds, floors={kind: replace(floor, meaningful=epochs) for kind, floor in bounds.floors.items()})
+
+
+def test_every_learner_is_set_against_the_bound_for_what_it_was_told(tmp_path):
+    """C(M) for one that is told the supports, C_u(M) for one that is not, each with its own critical pairs and K."""
+    study = Study("told", models=["three-state", "river-swim:length=4"], epochs=5_000, replications=2, checkpoints=40,
+                  learners=[{"name": "ct-kl-ucrl", "label": "told", "supports": True}, "ct-kl-ucrl", "random"],
+                  store=tmp_path / "s.sqlite").run(workers=1)
+    found = study.summary()
+    for model, card in ((label, difficulty(found.models[label])) for label in found.bounds):
+        known, unknown = card.lower_bound_constant, card.lower_bound_constant_unknown
+        assert known < unknown and found.floors(model) == {"C(M)": known, "C_u(M)": unknown}
+        for learner, name, constant, k in (("told", "C(M)", known, card.divergences),
+                                           ("random", "C_u(M)", unknown, card.divergences_unknown)):
+            row = found.row(model, learner)
+            assert (row.bound, row.constant) == (name, constant)
+            assert row.ratio == pytest.approx(row.mean / (constant * np.log(5000)))
+            debts = [d for d in found.debts if (d.model, d.learner) == (model, learner)]
+            assert sorted(d.divergence for d in debts) == pytest.approx(sorted(k.k[k.critical]))
+            assert sum(d.gap / d.divergence for d in debts) == pytest.approx(constant)
+    text = str(found)
+    assert "C(M), the long-run bound on the slope for learners that are told the supports" in text and "C_u(M) (" in text
+    page = study.report(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Dashed: short C(M), long C_u(M);" in page and "set against the bound for what it was told" in page

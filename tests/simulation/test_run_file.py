@@ -46,3 +46,58 @@ def test_the_frame_of_a_solution_speaks_the_users_words():
     model = sojourn.CTMDP.explore((1, 0), lambda s: {0: sojourn.Choice({(s[1], s[0]): 2.0}, reward=s[0])})
     frame = sojourn.solve(model).frame()
     assert frame.state.tolist() == [(1, 0), (0, 1)] and frame.action.tolist() == [0, 0] and frame.bias[0] == 0
+
+
+@pytest.mark.parametrize("learner", ["random", "ct-ucrl", "default", [0, 1, 1], {}])
+def test_a_run_comes_back_whole(tmp_path, learner):
+    model = make("three-state")
+    if learner == {}:
+        learner = {state: model.actions[0] for state in model.states}
+    run = simulate(model, learner, max_epochs=3000, start="B", seed=3)
+    run.save(tmp_path / "run.npz")
+    again = sojourn.results.Run.load(tmp_path / "run.npz")
+    assert repr(again) == repr(run) and again.model.equals(model) and (again.start, again.state) == ("B", run.state)
+    for name in ("epochs", "times", "rewards", "regret", "completed_regret", "adjusted_regret", "pseudo_regret", "visits", "bias"):
+        assert np.array_equal(getattr(again, name), getattr(run, name)), name
+    assert [tuple(map(str, e)) for e in again.episodes] == [tuple(map(str, e)) for e in run.episodes]
+    assert again.settings == run.settings and again.points() == run.points() and again.trajectory is None and again.seed == 3
+    if isinstance(learner, str):
+        one, two = (sojourn.Session(run_.learner, "A", seed=1) for run_ in (run, again))
+        assert [one.action] == [two.action] and repr(one.learner) == repr(two.learner)
+    pytest.importorskip("matplotlib")
+    assert [text.get_text() for text in again.plot().texts] == [text.get_text() for text in run.plot().texts]
+    again.save(tmp_path / "twice.npz")
+    assert np.array_equal(sojourn.results.Run.load(tmp_path / "twice.npz").visits, run.visits)
+
+
+def test_a_run_keeps_own_states_its_trajectory_and_a_learner_from_outside_by_name(tmp_path):
+    model = sojourn.CTMDP.explore((1, 0), lambda s: {7: sojourn.Choice({(s[1], s[0]): 2.0}, reward=s[0])})
+
+    class Mine:
+        settings = {"pace": 2}  # noqa: RUF012
+
+        def act(self, state):
+            return 0
+
+    run = simulate(model, Mine(), max_epochs=40, record=True)
+    run.save(tmp_path / "run.npz")
+    again = sojourn.results.Run.load(tmp_path / "run.npz")
+    assert again.start == (1, 0) and len(again.episodes) == 0 and again.settings == {"pace": 2}
+    assert np.array_equal(again.trajectory.holding_time, run.trajectory.holding_time) and repr(again) == repr(run)
+
+
+def test_files_that_hold_no_whole_run_are_refused(tmp_path):
+    RUN.save(tmp_path / "run.csv")
+    RUN.save(tmp_path / "run.npz")
+    np.savez(tmp_path / "numbers.npz", epoch=RUN.epochs)
+    (tmp_path / "text.npz").write_text("no")
+    make("three-state").save(tmp_path / "model.npz")
+    data = dict(np.load(tmp_path / "run.npz"))
+    data["whole"] = data["whole"] ^ (np.arange(len(data["whole"])) == 900).astype(np.uint8)
+    np.savez(tmp_path / "flipped.npz", **data)
+    (tmp_path / "cut.npz").write_bytes((tmp_path / "run.npz").read_bytes()[:-200])
+    refused = {"run.csv": "checkpoints only", "numbers.npz": "all of a run", "text.npz": "not a whole", "cut.npz": "not a whole",
+               "flipped.npz": "damaged", "model.npz": "all of a run", "none.npz": "cannot read"}
+    for name, words in refused.items():
+        with pytest.raises(FileError, match=words):
+            sojourn.results.Run.load(tmp_path / name)

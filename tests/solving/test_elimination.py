@@ -95,3 +95,14 @@ def test_small_and_large_chains_are_evaluated_alike():
     np.testing.assert_allclose(value.law, law, rtol=1e-11)
     rest = chain.reward - value.gain * chain.holding + chain.matrix @ value.bias - value.bias
     assert np.abs(rest).max() < 1e-10 * np.abs(value.bias).max()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rough_totals_are_the_totals_but_for_rounding(form):
+    for a in chains():
+        n = len(a)
+        costs = np.random.default_rng(n).random((n, 3))
+        found = form(csr_matrix(a), n // 2)
+        sharp, rough = found.totals(costs), found.rough_totals(costs)
+        np.testing.assert_allclose(rough.cycle, sharp.cycle, rtol=1e-13)
+        np.testing.assert_allclose(rough.until, sharp.until, rtol=1e-13)

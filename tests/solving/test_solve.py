@@ -205,6 +205,24 @@ def test_the_unit_of_time_does_not_matter(golden_model, method, unit):
     assert solution.gain == pytest.approx(1305 / 671 * unit, rel=1e-12) and solution.policy.tolist() == [0, 0, 1]
 
 
+@pytest.mark.parametrize("name, size", [
+    ("random", {"states": 300}), ("tandem", {"capacity": 30}), ("service-rate", {"capacity": 300})])
+def test_a_gain_of_exactly_0_is_proved_to_what_floats_can_and_said_so(name, size):
+    model = make(name, **size)
+    height = np.random.default_rng(1).integers(-8, 9, model.n_states).astype(float)
+    climb = model.matrix @ height - height[model.pair_state]  # what is gained going up is lost going down
+    solution = solve(model.replace(reward=climb, running=np.zeros(model.n_pairs), transition_reward=None, events=None))
+    low, high = solution.gain_bounds
+    assert low <= 0 <= high and high - low < 1e-12 and "so near 0" in solution.note
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_cycle_that_pays_back_what_it_takes_earns_0(method):
+    model = CTMDP.from_arrays([[[0, 1.0], [0, 1]], [[1.0, 0], [1, 0]]], [[2.0, 3], [1, 5]], [[3.0, 1], [-3, -4]])
+    solution = solve(model, method=method)
+    assert solution.gain == 0 and solution.policy.tolist() == [0, 0] and solution.gain_bounds[1] - solution.gain_bounds[0] < 1e-13
+
+
 @pytest.mark.parametrize("thing", ["two-state", None, {"gain": 1}])
 def test_what_is_not_a_model_is_refused_with_the_ways_to_one(thing):
     for question in (solve, check, lambda model: evaluate(model, [0, 0])):

@@ -28,13 +28,17 @@ def command(model: str, as_json: bool) -> None:
 
 
 def as_object(model: Any, verdict: Any) -> dict[str, Any]:
-    """Return one verdict with labels in place of indices; `witness` is null unless the answer is no."""
+    """Return one verdict, states and actions by label; `witness` is null unless the answer is no."""
+
+    def label(state: Any) -> str:
+        return str(model.states.label(model.state(state)))
+
     witness = None
     if verdict.holds is False:
         witness = {
             "policy": None if verdict.policy is None else policy_object(model, verdict.policy),
-            "states": [model.states.label(s) for s in verdict.states],
-            "unreached": None if verdict.unreached is None else model.states.label(verdict.unreached),
-            "others": [model.states.label(s) for s in verdict.others],
+            "states": [label(s) for s in verdict.states],
+            "unreached": None if verdict.unreached is None else label(verdict.unreached),
+            "others": [label(s) for s in verdict.others],
         }
     return {"holds": verdict.holds, "statement": verdict.statement, "witness": witness}

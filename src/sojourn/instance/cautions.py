@@ -134,7 +134,7 @@ def _diameter(d: Difficulty) -> list[str]:
     except SojournError as error:
         return [f"The diameter is not available: {error}"]
     if np.isinf(found.value):
-        s, t = (d.model.states.label(i) for i in found.pair)
+        s, t = (d.model.states.label(d.model.state(s)) for s in found.pair)
         return [f"The diameter is infinite: no policy leads from {s!r} to {t!r}."]
     if np.isinf(found.bounds[1]):
         return [

@@ -25,10 +25,10 @@ LARGEST = float(np.finfo(float).max)
 
 @dataclass(frozen=True, eq=False)
 class Diameter(float):
-    """D(M) in units of time: a float that knows the pair (from, to) attaining it (state indices) and a proved interval."""
+    """D(M) in units of time: a float that knows the pair of states (from, to) attaining it and a proved interval."""
 
     value: float
-    pair: tuple[int, int]
+    pair: tuple[Any, Any]
     bounds: tuple[float, float]
     exact: bool
     solved: int
@@ -55,12 +55,12 @@ def diameter(model: CTMDP, tolerance: float = SLACK) -> Diameter:
     require_model(model)
     began = clock.perf_counter()
     if model.n_states == 1:
-        return Diameter(0.0, (0, 0), (0.0, 0.0), True, 0, clock.perf_counter() - began)
+        return Diameter(0.0, (model.states[0], model.states[0]), (0.0, 0.0), True, 0, clock.perf_counter() - began)
     unit = 2.0 ** -np.floor(np.log2(model.rate.min()))  # about the longest mean holding time: the numbers inside are near 1
     passage = Passage(model.matrix, model.pair_state, 1.0 / (model.rate * unit))
     lost = unreachable(passage)
     if lost is not None:
-        return Diameter(float("inf"), lost, (float("inf"), float("inf")), True, 0, clock.perf_counter() - began)
+        return Diameter(float("inf"), _own(model, lost), (float("inf"), float("inf")), True, 0, clock.perf_counter() - began)
     search: Search | Bracket = Search(passage) if model.n_states <= EXACT_STATES else Bracket(passage)
     search.run(tolerance)
     low, high = search.bounds()
@@ -69,8 +69,13 @@ def diameter(model: CTMDP, tolerance: float = SLACK) -> Diameter:
     low = min(float(low), LARGEST)
     value, high = min(max(float(value), low), LARGEST), float(high)
     return Diameter(
-        value, search.pair, (low, high), high <= low * (1 + PROVED), len(search.solved), clock.perf_counter() - began
+        value, _own(model, search.pair), (low, high), high <= low * (1 + PROVED), len(search.solved), clock.perf_counter() - began
     )
+
+
+def _own(model: CTMDP, pair: tuple[int, int]) -> tuple[Any, Any]:
+    """Return two states as the user calls them."""
+    return model.states[pair[0]], model.states[pair[1]]
 
 
 def unreachable(passage: Passage) -> tuple[int, int] | None:

@@ -273,8 +273,8 @@ class Difficulty(RegretBounds):
         return self.diameters.bounds
 
     @property
-    def diameter_pair(self) -> tuple[int, int]:
-        """The states (from, to) that attain D(M)."""
+    def diameter_pair(self) -> tuple[Any, Any]:
+        """The states (from, to) that attain D(M), as the user calls them."""
         return self.diameters.pair
 
     # ---- words -----------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ class GainGap(float):
     per_decision: float
     policy: np.ndarray | None
     per_decision_policy: np.ndarray | None
-    pair: tuple[int, int] | None
+    pair: tuple[Any, Any] | None  # (state, action) where `policy` leaves the optimal one, as the user calls them
     method: str
     bounds: tuple[float, float]
     per_decision_bounds: tuple[float, float]
@@ -93,5 +93,5 @@ def gap_of(best: Optimum, verdict: Verdict) -> GainGap:
     )
 
 
-def _pair(model: CTMDP, found: Least) -> tuple[int, int] | None:
-    return None if found.pair < 0 else (int(model.pair_state[found.pair]), int(model.pair_action[found.pair]))
+def _pair(model: CTMDP, found: Least) -> tuple[Any, Any] | None:
+    return None if found.pair < 0 else (model.states[model.pair_state[found.pair]], model.actions[model.pair_action[found.pair]])

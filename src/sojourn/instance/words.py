@@ -22,7 +22,7 @@ def as_dict(d: Difficulty) -> dict[str, Any]:
     """Return all constants and every pair once, by label."""
     m = d.model
     second = value_or_none(lambda: d.second_best_policy)
-    pair = value_or_none(lambda: [m.states.label(i) for i in d.diameter_pair])
+    pair = value_or_none(lambda: [m.states.label(m.state(s)) for s in d.diameter_pair])
     return {
         "model": m.name,
         "rate_bounds": list(d.rate_bounds),
@@ -143,7 +143,7 @@ def _event_rows(d: Difficulty) -> list[tuple[str, str, str]]:
 def _diameter_words(d: Difficulty) -> str:
     if value_or_none(lambda: d.diameter) is None:
         return "the longest of the shortest expected times between two states"
-    s, t = (d.model.states.label(i) for i in d.diameter_pair)
+    s, t = (d.model.states.label(d.model.state(s)) for s in d.diameter_pair)
     return f"time from {s} to {t} at best" + _within(lambda: d.diameter_bounds)
 
 

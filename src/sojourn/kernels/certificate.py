@@ -9,19 +9,18 @@ TINY = 5e-324  # what one product may lose to underflow
 
 
 @kernel
-def proved(pair_start, row_start, next_state, probability, rate, reward, running, reward_size, u, gain, accuracy, first, last,
-           choice):
-    """Return (low, high) over the states `first` to `last`; write the pair to take into `choice`.
+def proved(pair_start, row_start, next_state, probability, rate, reward, running, reward_size, u, accuracy, first, last, choice):
+    """Return (low, high, taken) over the states `first` to `last`; write the pair to take into `choice`.
 
-    low and high are min and max over states of max_a λ r + c + λ Σ_j p(j) (u(j) - u(s)), less and plus a bound on the error; the
-    pair is the first that is within `accuracy` of gain, or within rounding, of the best at (gain, u).  The readable twins are
-    `generator_step` in `solving/certificate.py` and `tied_pairs` in `solving/optimality.py`.
+    low and high are min and max over states of max_a λ r + c + λ Σ_j p(j) (u(j) - u(s)), less and plus a bound on the error.  The
+    pair is the first that is within `accuracy`, or within rounding, of the state's best; `taken` is as low, over the pairs taken.
+    The readable twins are `generator_step` in `solving/certificate.py` and `best_pairs` in `solving/optimality.py`.
     """
     widest = 0
     for s in range(first, last):
         widest = max(widest, pair_start[s + 1] - pair_start[s])
-    value, slack = np.empty(widest), np.empty(widest)
-    low, high = np.inf, -np.inf
+    value, least, slack = np.empty(widest), np.empty(widest), np.empty(widest)
+    low, high, taken = np.inf, -np.inf, np.inf
     for s in range(first, last):
         at_least, at_most, best = -np.inf, -np.inf, -np.inf
         own = u[s]
@@ -43,16 +42,16 @@ def proved(pair_start, row_start, next_state, probability, rate, reward, running
             size = reward_size[k] * rate[k] + abs(running[k]) + rate[k] * apart
             error = (length + 8) * (EPSILON * size + (TINY * (1 + rate[k]) + defect * abs(step - running[k])))
             if not step + error < np.inf:  # beyond floats, or no number: nothing is proved
-                return -np.inf, np.inf
-            at_least, at_most = max(at_least, step - error), max(at_most, step + error)
+                return -np.inf, np.inf, -np.inf
             at = k - pair_start[s]
-            value[at] = (reward[k] + running[k] / rate[k]) - gain / rate[k] + moves
-            noise = 32 * EPSILON * (abs(reward[k]) + (abs(running[k]) + abs(gain)) / rate[k] + (around + abs(own)))
-            slack[at] = min(1e5 * noise, max(2 * noise, accuracy / rate[k]))
-            best = max(best, value[at])
+            value[at], least[at] = step, step - error
+            at_least, at_most, best = max(at_least, step - error), max(at_most, step + error), max(best, step)
+            noise = 32 * EPSILON * (abs(paid) + abs(running[k]) + rate[k] * (around + abs(own)))
+            slack[at] = min(1e5 * noise, max(2 * noise, accuracy))
         for at in range(pair_start[s + 1] - pair_start[s]):
             if value[at] >= best - slack[at]:
                 choice[s] = pair_start[s] + at
+                taken = min(taken, least[at])
                 break
         low, high = min(low, at_least), max(high, at_most)
-    return low, high
+    return low, high, taken

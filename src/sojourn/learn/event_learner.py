@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sojourn.learn.event_counts import EventCounts
-from sojourn.learn.event_planner import EventPlanner, Found
+from sojourn.learn.event_planner import EventPlanner
+from sojourn.learn.found import Found
 from sojourn.learn.guard import Guard
 from sojourn.learn.learner import History, Learner, Plan
 from sojourn.learn.structure_test import Evidence, StructureTest

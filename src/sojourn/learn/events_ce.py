@@ -10,7 +10,7 @@ import numpy as np
 
 from sojourn.learn.event_belief import estimated
 from sojourn.learn.event_learner import EventLearner
-from sojourn.learn.events_psrl import quota_of, sweep_tolerance
+from sojourn.learn.events_psrl import quota_of, tolerance_at
 from sojourn.learn.learner import Plan
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import positive
@@ -29,7 +29,7 @@ class EventsCE(EventLearner):
         events = self.events
         seen, exposure, typical = events.seen, events.exposure, events.typical
         theta = estimated(self.table, seen, exposure, typical)
-        self.found = self.planner.best(theta, theta, self.found, self.reference, sweep_tolerance(self.counts.epoch))
+        self.found = self.planner.best(theta, theta, self.found, self.reference, tolerance_at(self.counts.epoch))
         quota = quota_of(self, theta, exposure + 0.5 / typical, self.growth)
         most = max(1, int(self.growth * self.counts.epoch))
         return Plan(self.knowledge.pair_action[self.found.pair], quota, most, {"estimated_gain": self.found.gain})

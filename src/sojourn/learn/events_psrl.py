@@ -16,12 +16,14 @@ from sojourn.learn.learner import Plan
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import positive, whole
 
+LARGE = 0.1  # where plans are dear, a plan may last for this share of all epochs so far
+
 
 class EventsPSRL(EventLearner):
     """Draws the rates of all events from their Gamma posteriors, `samples` times, and follows the best policy of the best draw.
 
-    An episode is at most one epoch longer than the last, and ends when a pair's visits would add `growth` times what is known of
-    one of its events.
+    An episode is at most one epoch longer than the last (on large models, where plans are dear, a tenth of all epochs so far if
+    that is more), and ends when a pair's visits would add `growth` times what is known of one of its events.
     """
 
     memory: ClassVar[tuple[str, ...]] = (*EventLearner.memory, "planned_epoch")
@@ -40,20 +42,22 @@ class EventsPSRL(EventLearner):
         best = None
         for _ in range(self.samples):
             theta = drawn(self.rng, table, seen, exposure, typical)
-            found = self.planner.best(theta, theta, self.found, self.reference, sweep_tolerance(self.counts.epoch))
+            found = self.planner.best(theta, theta, self.found, self.reference, tolerance_at(self.counts.epoch))
             if best is None or found.gain > best[0].gain:
                 best = found, theta
         assert best is not None
         self.found, theta = best
         length = self.counts.epoch - self.planned_epoch + 1
+        if self.planner.large:
+            length = max(length, int(LARGE * self.counts.epoch))
         self.planned_epoch = self.counts.epoch
         quota = quota_of(self, theta, exposure + 0.5 / typical, self.growth)
         return Plan(self.knowledge.pair_action[self.found.pair], quota, length, {"sampled_gain": self.found.gain})
 
 
-def sweep_tolerance(epoch: int) -> float:
-    """Return how closely sweeps find the gain, relatively: as closely as the data can tell, and to 1 % at least."""
-    return float(min(0.01, 1 / np.sqrt(epoch)))
+def tolerance_at(epoch: int) -> float:
+    """Return how closely, relatively, a large model is solved: to 1 % at first, then so that all plans together lose little."""
+    return float(np.clip(1 / epoch, 1e-6, 0.01))
 
 
 def quota_of(learner: EventLearner, theta: np.ndarray, exposure: np.ndarray, growth: float) -> np.ndarray:

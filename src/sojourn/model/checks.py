@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,17 +20,18 @@ SHOWN = 8
 class Verdict:
     """Yes (`holds` is True), no (False) or not decided (None), said in `statement`; true in an `if` only when it is yes.
 
-    A no comes with its witness: a `policy` (action index per state), the set `states` in which it stays for ever, and
-    the state `unreached` that it never visits from there (or `others`, a second set in which it stays).
+    A no comes with its witness: a `policy` (action index per state, as `evaluate` takes it), the set `states` in which it stays
+    for ever, and the state `unreached` that it never visits from there (or `others`, a second set in which it stays); states
+    are as the user calls them.
     """
 
     question: str
     holds: bool | None
     statement: str
     policy: np.ndarray | None = None
-    states: tuple[int, ...] = ()
-    unreached: int | None = None
-    others: tuple[int, ...] = ()
+    states: tuple[Any, ...] = ()
+    unreached: Any = None
+    others: tuple[Any, ...] = ()
 
     def __bool__(self) -> bool:
         return self.holds is True
@@ -104,7 +106,7 @@ def communicating(model: CTMDP) -> Verdict:
         outside = closed_classes(model.n_states, tail, head)[1]
     j = int(outside[0])
     statement = f"No policy leads from {_set(model, closed)} to state {model.states[j]!r}."
-    return Verdict(question, False, statement, _first_actions(model), tuple(int(s) for s in closed), j)
+    return Verdict(question, False, statement, _first_actions(model), _own(model, closed), model.states[j])
 
 
 def unichain(model: CTMDP) -> Verdict:
@@ -146,7 +148,7 @@ def _reducible(model: CTMDP, question: str, left: np.ndarray, stay: np.ndarray, 
     more = ", ..." if len(states) > SHOWN else ""
     statement = (f"With the actions {how}{more} the process stays in {_set(model, states)} for ever and never visits state "
                  f"{model.states[j]!r}.")
-    return Verdict(question, False, statement, policy, tuple(int(s) for s in states), j)
+    return Verdict(question, False, statement, policy, _own(model, states), model.states[j])
 
 
 def _unichain(forced: Forced, sure: Verdict) -> Verdict:
@@ -178,12 +180,17 @@ def _multichain(forced: Forced, question: str, one: np.ndarray, two: np.ndarray)
     more = ", ..." if len(a) > SHOWN // 2 or len(b) > SHOWN // 2 else ""
     statement = (f"With the actions {how}{more} the process stays for ever in {_set(model, a)} or for ever in {_set(model, b)}, "
                  "depending on where it starts.")
-    return Verdict(question, False, statement, policy, tuple(int(s) for s in a), None, tuple(int(s) for s in b))
+    return Verdict(question, False, statement, policy, _own(model, a), None, _own(model, b))
 
 
 def _first_actions(model: CTMDP) -> np.ndarray:
     first: np.ndarray = model.pair_action[model.pair_start[:-1]]
     return first
+
+
+def _own(model: CTMDP, states: np.ndarray) -> tuple[Any, ...]:
+    """Return the states at some positions, as the user calls them."""
+    return tuple(model.states[int(s)] for s in states)
 
 
 def _set(model: CTMDP, states: np.ndarray) -> str:

@@ -51,7 +51,9 @@ def debt_figure(summary: Summary, model: str) -> Figure | None:
     debts = [d for d in summary.debts if d.model == model]
     if not debts:
         return None
-    worth = {(d.state, d.action): d.gap / d.divergence for d in debts}
+    worth: dict[tuple[str, str], float] = {}
+    for d in debts:  # learners that are told less have more critical pairs, with less divergence
+        worth[d.state, d.action] = max(worth.get((d.state, d.action), 0.0), d.gap / d.divergence)
     pairs = sorted(worth, key=lambda pair: -worth[pair])[:PAIRS]
     numbers = learner_numbers(summary)
     figure, axes = new_figure(WIDTH, 1.3 + 0.26 * len(pairs))
@@ -61,7 +63,8 @@ def debt_figure(summary: Summary, model: str) -> Figure | None:
         i = numbers[learner]
         paid = {(d.state, d.action): d.paid for d in debts if d.learner == learner}
         offset = (here.index(learner) - (len(here) - 1) / 2) * 0.6 / max(1, len(here))
-        panel.plot([max(paid[pair], 1e-3) for pair in pairs], np.arange(len(pairs)) + offset, MARKERS[i % len(MARKERS)],
+        shares = [max(paid[pair], 1e-3) if pair in paid else np.nan for pair in pairs]
+        panel.plot(shares, np.arange(len(pairs)) + offset, MARKERS[i % len(MARKERS)],
                    color=COLORS[i % len(COLORS)], markersize=5, label=learner)
     panel.axvline(1.0, color="black", linewidth=1.1, linestyle=(0, (2, 2)), label="log N / K")
     panel.set_xscale("log")

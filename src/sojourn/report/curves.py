@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 4.4, 3.2  # inches: two panels stand side by side on a page, one fills the width of a telephone
 FAINT_RUNS = 50
 APART = 10.0  # learners further apart than this get a logarithmic axis, or leave a plain one
+DASHES = {"C(M)": (0, (2, 2)), "C_u(M)": (0, (6, 2)), "C_events(M)": (0, (6, 2, 1, 2))}  # of the lower bounds
 FIRST = 10.0  # decisions from which on a logarithmic picture begins
 
 Transform = Callable[[Curves], np.ndarray]
@@ -113,12 +114,10 @@ def draw_slope(panel: Any, summary: Summary, model: str) -> None:
 
 
 def draw_against_bound(panel: Any, summary: Summary, model: str, transform: Transform, words: str, runs: bool = True) -> None:
-    """Draw a quantity that tends to at least C(M), and C(M)."""
+    """Draw a quantity that tends to at least the lower bound, and the bounds of what the learners were told."""
     _means(panel, summary, model, transform, runs)
-    constant = summary.bounds[model].constant
-    if constant > 0:
-        panel.axhline(constant, color="black", linewidth=1.2, linestyle=(0, (2, 2)), zorder=5,
-                      label="C(M), the long-run bound")
+    for name, constant in summary.floors(model).items():
+        panel.axhline(constant, color="black", linewidth=1.2, linestyle=DASHES[name], zorder=5, label=f"{name}, the long-run bound")
     _logarithmic(panel, summary, model, transform)
     panel.set_ylabel(words)
 

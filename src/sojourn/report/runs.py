@@ -14,6 +14,7 @@ from sojourn.learn.abilities import called
 from sojourn.learn.doubling import Doubling
 from sojourn.report.look import COLORS, literal, new_figure, save, with_look
 from sojourn.simulation.run import Run
+from sojourn.study.bounds import NAMES
 from sojourn.study.growth import slopes
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 KINDS = ("png", "svg", "pdf")
 MANY = 60  # episodes whose starts are still marked
 LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficulty`
-NO_FLOOR = ("C(M) is a slope in the long run, not a floor: it does not exclude less regret than C(M) log N at a given N,\n"
+NO_FLOOR = ("{name} is a slope in the long run, not a floor: it does not exclude less regret than {name} log N at a given N,\n"
             "nor a smaller slope in a single run; it excludes that the mean slope of a uniformly fast learner stays below it.")
 
 
@@ -40,9 +41,9 @@ def check_picture(path: str | PathLike[str]) -> str:
 def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = True) -> Figure:
     """Draw the regret of a run, and how fast it grows against log N; write it to `path` if given; return the figure.
 
-    With `bounds`, C(M) (thm:main) stands as a line beside the growth, which it bounds in the long run, and a line below says what
-    it does not exclude; the proved upper bound of CT-UCRL is named where the learner is one it holds for: delta = 1/N (thm:UCRL) or
-    doubling (thm:UCRL2).
+    With `bounds`, C(M) (thm:main), or C_u(M) for a learner that is not told the supports, stands as a line beside the growth,
+    which it bounds in the long run, and a line below says what it does not exclude; the proved upper bound of CT-UCRL is named
+    where the learner is one it holds for: delta = 1/N (thm:UCRL) or doubling (thm:UCRL2).
     """
     kind = None if path is None else check_picture(path)
     if len(run.epochs) < 2:
@@ -50,11 +51,12 @@ def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = T
     figure, axes = new_figure(8.4, 3.7, 1, 2)
     lost, growth = axes[0]
     card = _card(run) if bounds else None
+    name, constant = ("", 0.0) if card is None else _constant(run, card)
     _curves(lost, run)
     _lost_axes(lost)
-    _growth(growth, run, card)
+    _growth(growth, run, name, constant)
     figure.suptitle(literal(_title(run)), fontsize=10)
-    notes = [NO_FLOOR] if card is not None and card.lower_bound_constant > 0 else []
+    notes = [NO_FLOOR.format(name=name)] if constant > 0 else []
     notes += [] if card is None else _upper_bound(run, card)
     if notes:
         figure.supxlabel("\n".join(notes), fontsize=7.5, color="#444444")
@@ -76,6 +78,16 @@ def _card(run: Run) -> Difficulty | None:
         return None
 
 
+def _constant(run: Run, card: Difficulty) -> tuple[str, float]:
+    """Return the lower bound's constant for what the learner was told, by name and value."""
+    known = run.learner.knowledge
+    if known.events is not None:
+        return NAMES["events"], card.events.constant
+    if known.supports_known:
+        return NAMES["supports"], card.lower_bound_constant
+    return NAMES["no supports"], card.lower_bound_constant_unknown
+
+
 def _curves(panel: Any, run: Run) -> None:
     panel.plot(run.epochs, run.regret, color=COLORS[1], linewidth=0.9, alpha=0.8, zorder=2,
                label="regret, with the luck of the run")
@@ -88,17 +100,17 @@ def _curves(panel: Any, run: Run) -> None:
                    label="an episode begins", zorder=5)
 
 
-def _growth(panel: Any, run: Run, card: Difficulty | None) -> None:
-    """Draw pseudo-regret per log N and its slope over the last two decades, and C(M) as a line."""
+def _growth(panel: Any, run: Run, name: str, constant: float) -> None:
+    """Draw pseudo-regret per log N and its slope over the last two decades, and the lower bound as a line."""
     late = run.epochs >= 3
     n = run.epochs[late]
     panel.plot(n, run.pseudo_regret[late] / np.log(n), color=COLORS[3], linewidth=1.4, linestyle=(0, (5, 2)), zorder=3,
                label="pseudo-regret / log N")
     panel.plot(run.epochs, slopes(run.epochs, run.pseudo_regret[None])[0], color=COLORS[0], linewidth=2.0, zorder=4,
                label="slope against log N, from N/100 to N")
-    if card is not None and card.lower_bound_constant > 0:
-        panel.axhline(card.lower_bound_constant, color="black", linewidth=1.2, linestyle=(0, (2, 2)), zorder=5,
-                      label="C(M), the long-run bound on the mean slope")
+    if constant > 0:
+        panel.axhline(constant, color="black", linewidth=1.2, linestyle=(0, (2, 2)), zorder=5,
+                      label=f"{name}, the long-run bound on the mean slope")
     panel.set_xscale("log")
     panel.set_ylim(0, 1.35 * panel.get_ylim()[1])  # room for the legend
     panel.set_xlabel("decisions N (log scale)")

@@ -117,12 +117,13 @@ class Page:
                     f"{lo:g} to {hi:g}",
                     number(bounds.gain),
                     number(bounds.constant),
+                    ", ".join(f"{name} {number(c)}" for name, c in self.summary.floors(stored.label).items()) or "-",
                     stored.key[:12],
                 )
             )
         return found
 
-    MODEL_HEAD = ("model", "states", "pairs", "rates", "optimal gain", "C(M)", "content")
+    MODEL_HEAD = ("model", "states", "pairs", "rates", "optimal gain", "C(M)", "bounds used", "content")
     KNEW_HEAD = ("learner", "algorithm", "parameters", "knew beforehand", "proved")
 
     def again(self) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from sojourn.errors import SojournError
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.report.curves import model_labels
-from sojourn.study.growth import WHAT_IT_EXCLUDES
+from sojourn.study.growth import WHAT_IT_EXCLUDES, WHO_IS_TOLD
 from sojourn.study.store import StoredLearner, StoredModel
 from sojourn.study.summary import REGRETS, Row, Summary
-from sojourn.study.words import horizon_words, number, without_bound
+from sojourn.study.words import bounds_used, horizon_words, number, without_bound
 from sojourn.zoo.catalogue import family
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ CAPTIONS = {  # name: (headline, text)
               "lower bound speaks of."),
     "final": ("Every run", "Final {regret} of every run, with the mean and its 95 % band (thick), and the median (thin)."),
     "debt": ("Visits that the bound asks for", "Mean visits to the critical choices, over log N / K (dashed: 1), which a uniformly "
-             "fast learner needs in the long run. The choices with the largest share of C(M); below 0.001 is drawn at 0.001."),
+             "fast learner needs in the long run. The choices with the largest share of the bound; below 0.001 is drawn at 0.001."),
     "policies": ("What was played", "Share of the decisions taken under each policy, mean over runs. Policies are named by what "
                  "they do differently from the optimal one."),
 }
@@ -53,6 +53,7 @@ ALT = {
     "policies": "share of decisions under each policy",
 }
 AGAINST_BOUND = ("growth", "slope")
+DASHED = {"C(M)": "short ", "C_u(M)": "long ", "C_events(M)": "long and short "}  # as in report/curves.py
 
 
 def caption(summary: Summary, name: str, model: str, figure: Figure) -> tuple[str, str]:
@@ -62,8 +63,9 @@ def caption(summary: Summary, name: str, model: str, figure: Figure) -> tuple[st
     text = text[0].upper() + text[1:]
     if name == "regret" and figure.axes[0].get_yscale() == "log":
         text += " Both axes are logarithmic, so that every learner is seen."
-    if name in AGAINST_BOUND and summary.bounds[model].constant > 0:
-        text += " Dashed: C(M); a learner that is good on all models may lie below it for long, but not for ever."
+    if name in AGAINST_BOUND and (floors := summary.floors(model)):
+        text += " Dashed" + "".join(f"{', ' if i else ': '}{DASHED[bound]}{bound}" for i, bound in enumerate(floors))
+        text += "; a learner that is good on all models may lie below its bound for long, but not for ever."
     if name == "regret" and (upper := summary.bounds[model].upper):
         last = float(next(c for c in summary.curves if c.model == model).epochs[-1])
         told = ", ".join(f"{words} {number(bound(last))}" for words, bound in upper.items())
@@ -140,12 +142,11 @@ def _share(summary: Summary, row: Row) -> str:
 
 
 def _growth(summary: Summary, row: Row) -> str:
-    constant = summary.bounds[row.model].constant
-    if not constant > 0 or row.slope != row.slope:
+    if not row.constant > 0 or row.slope != row.slope:
         return ""
     band = f" ({number(row.slope_low)} to {number(row.slope_high)})" if row.replications > 1 else ""
     return (f" Over the last two decades of decisions that grew by {number(row.slope)}{band} per unit of log N; "
-            f"the long-run bound is C(M) = {number(constant)}.")
+            f"the long-run bound is {row.bound} = {number(row.constant)}.")
 
 
 def _is_shown(summary: Summary, model: str, a: str, b: str) -> bool:
@@ -154,9 +155,11 @@ def _is_shown(summary: Summary, model: str, a: str, b: str) -> bool:
 
 def about_bound(summary: Summary) -> list[str]:
     """Return what the lower bound excludes and what not, and for which models this study is too short for it."""
-    if not any(b.constant > 0 for b in summary.bounds.values()):
+    names = {name for model in summary.bounds for name in summary.floors(model)}
+    if not names:
         return without_bound(summary)
-    return [WHAT_IT_EXCLUDES, *too_short(summary), *without_bound(summary)]
+    return [WHAT_IT_EXCLUDES, *([WHO_IS_TOLD] if names != {"C(M)"} else []), *(f"{line}." for line in bounds_used(summary)),
+            *too_short(summary), *without_bound(summary)]
 
 
 def too_short(summary: Summary) -> list[str]:
@@ -164,9 +167,10 @@ def too_short(summary: Summary) -> list[str]:
     found = []
     for model, bounds in summary.bounds.items():
         last = max((float(c.epochs[-1]) for c in summary.curves if c.model == model), default=0.0)
-        if bounds.constant > 0 and last < bounds.meaningful:
-            found.append(f"On {model} {last:,.0f} decisions are too few for the bound to mean anything: it asks for more tries "
-                         f"than good play brings visits to those states. From about {bounds.meaningful:.0e} decisions on it does.")
+        floors = [floor for floor in bounds.floors.values() if floor.name in summary.floors(model)]
+        found += [f"On {model} {last:,.0f} decisions are too few for {floor.name} to mean anything: it asks for more tries than "
+                  f"good play brings visits to those states. From about {floor.meaningful:.0e} decisions on it does."
+                  for floor in floors if last < floor.meaningful]
     return found
 
 

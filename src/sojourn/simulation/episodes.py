@@ -12,6 +12,7 @@ import numpy as np
 from sojourn.errors import ParameterError
 from sojourn.kernels.ledger import PlansBegun
 from sojourn.learn.learner import Plan
+from sojourn.model.names import Names
 from sojourn.model.words import ROWS, html_card
 from sojourn.simulation.episode import numbers
 
@@ -20,22 +21,26 @@ OLD_INFO = ("optimistic_gain", "sweeps", "empty_intervals")  # all that was kept
 
 
 class EpisodeRecord(NamedTuple):
-    """One episode.  `adjusted_regret` is Δ_k (eq:deltak), `epochs` its length so far, `info` the numbers of Plan.info."""
+    """One episode.  `adjusted_regret` is Δ_k (eq:deltak), `epochs` its length so far, `info` the numbers of Plan.info.
+
+    `start_state` is as the user calls it; `policy` holds positions of actions, `actions` what these are called.
+    """
 
     start_epoch: int
     epochs: int
-    start_state: int
+    start_state: Any
     policy: np.ndarray
     optimistic_gain: float
     sweeps: float
     empty_intervals: float
     adjusted_regret: float
     info: dict[str, float]
+    actions: Names
 
     def __repr__(self) -> str:
         said = "".join(f", {name.replace('_', ' ')} {value:.6g}" for name, value in self.info.items() if value == value)
-        return (f"<Episode: {self.epochs:,} decisions from number {self.start_epoch:,} on, in state {self.start_state} first, "
-                f"actions {_actions(self.policy)}, adjusted regret {self.adjusted_regret:.6g}{said}>")
+        return (f"<Episode: {self.epochs:,} decisions from number {self.start_epoch:,} on, in state {self.start_state!r} first, "
+                f"actions {_actions(self.policy, self.actions)}, adjusted regret {self.adjusted_regret:.6g}{said}>")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +60,8 @@ class Episodes:
     policy_number: np.ndarray  # which of them each episode played
     info: dict[str, np.ndarray]
     total: int
+    states: Names  # what the positions in `start_state` and `policies` are called
+    actions: Names
 
     @property
     def optimistic_gain(self) -> np.ndarray:
@@ -87,11 +94,12 @@ class Episodes:
         if isinstance(k, slice):
             return Episodes(self.start_epoch[k], self.epochs[k], self.start_state[k], self.adjusted_regret[k], self.policies,
                             self.policy_number[k], {name: column[k] for name, column in self.info.items()},
-                            len(self.start_epoch[k]))
+                            len(self.start_epoch[k]), self.states, self.actions)
         info = {name: float(column[k]) for name, column in self.info.items()}
         gain, sweeps, empty = (info.get(name, np.nan) for name in OLD_INFO)
-        return EpisodeRecord(int(self.start_epoch[k]), int(self.epochs[k]), int(self.start_state[k]),
-                             self.policies[self.policy_number[k]], gain, sweeps, empty, float(self.adjusted_regret[k]), info)
+        return EpisodeRecord(int(self.start_epoch[k]), int(self.epochs[k]), self.states[int(self.start_state[k])],
+                             self.policies[self.policy_number[k]], gain, sweeps, empty, float(self.adjusted_regret[k]), info,
+                             self.actions)
 
     def __iter__(self) -> Iterator[EpisodeRecord]:
         return (self[k] for k in range(len(self)))
@@ -107,8 +115,9 @@ class Episodes:
         return f"<Episodes: {self.total:,}, {len(set(self.policy_number.tolist()))} different policies>"
 
     def _repr_html_(self) -> str:
-        rows = [(f"{e.start_epoch:,}", f"{e.epochs:,}", str(e.start_state), _actions(e.policy), f"{e.adjusted_regret:.6g}")
-                for e in self[:ROWS]]
+        rows = [(f"{e.start_epoch:,}", f"{e.epochs:,}", self.states.label(at), _actions(e.policy, self.actions),
+                 f"{e.adjusted_regret:.6g}")
+                for e, at in zip(self[:ROWS], self.start_state.tolist())]
         more = f"and {self.total - ROWS:,} more episodes" if self.total > ROWS else ""
         return html_card(repr(self)[1:-1], ("begins with decision", "decisions", "first state", "action in each state",
                                             "adjusted regret"), rows, more)
@@ -117,8 +126,9 @@ class Episodes:
 class EpisodeLog:
     """Grows while a walk goes on: one row per episode begun, its cost filled in when the next one begins or on looking."""
 
-    def __init__(self, n_actions: int, shortfall: np.ndarray):
-        self.kind = np.min_scalar_type(max(n_actions - 1, 1))
+    def __init__(self, states: Names, actions: Names, shortfall: np.ndarray):
+        self.states, self.actions = states, actions
+        self.kind = np.min_scalar_type(max(len(actions) - 1, 1))
         self.shortfall = shortfall
         self.total = 0
         self.rows: list[tuple[int, int, int]] = []  # start epoch, start state, policy number
@@ -203,6 +213,7 @@ class EpisodeLog:
             start_epoch=rows[:, 0], epochs=ends[:, 0].astype(np.int64), start_state=rows[:, 1], adjusted_regret=ends[:, 1].copy(),
             policies=tuple(self.policies), policy_number=rows[:, 2],
             info={name: np.array(column) for name, column in self.info.items()}, total=self.total,
+            states=self.states, actions=self.actions,
         )
 
     def state(self) -> dict[str, Any]:
@@ -230,8 +241,8 @@ def _table(rows: Sequence[tuple[float, ...]], columns: int) -> np.ndarray:
     return np.fromiter(chain.from_iterable(rows), dtype=float, count=columns * len(rows)).reshape(-1, columns)
 
 
-def _actions(policy: np.ndarray) -> str:
-    """Return the policy's action indices in a line, the first ones of many; of a randomized one only its kind."""
+def _actions(policy: np.ndarray, actions: Names) -> str:
+    """Return the policy's actions in a line, the first ones of many; of a randomized one only its kind."""
     if policy.ndim > 1:
         return "drawn at random"
-    return " ".join(map(str, policy[:ROWS])) + (" ..." if len(policy) > ROWS else "")
+    return ", ".join(actions.label(a) for a in policy[:ROWS]) + (", ..." if len(policy) > ROWS else "")

@@ -1,10 +1,12 @@
-"""How far a walk has got, on stderr: a bar on a terminal, a plain line every few seconds elsewhere."""
+"""How far a walk has got: a bar on a terminal or in a notebook, a plain line every few seconds elsewhere (on stderr)."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections import deque
+from html import escape
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,10 +23,14 @@ class ProgressBar:
     def __init__(self, max_epochs: float | None, max_time: float | None, stream: Any = None):
         self.max_epochs, self.max_time = max_epochs, max_time
         self.stream = stream if stream is not None else sys.stderr
-        self.fancy = bool(getattr(self.stream, "isatty", lambda: False)())
+        self.notebook = stream is None and in_notebook()
+        self.fancy = bool(getattr(self.stream, "isatty", lambda: False)()) or self.notebook
         self.shown = 0.0
         self.past: deque[tuple[float, int, float]] = deque()  # when, decisions, share done
         self._bar: Any = None
+        self._handle: Any = None  # of what a notebook shows
+        if self.notebook:
+            self._show(0.0, "starting; a learner's first run compiles its kernels, once")
 
     def __call__(self, walk: Walk) -> None:
         now = time.perf_counter()
@@ -39,7 +45,9 @@ class ProgressBar:
         while len(self.past) > 2 and now - self.past[0][0] > WINDOW:
             self.past.popleft()
         words = self.words(walk.epoch, share, walk.log.total)
-        if self.fancy:
+        if self.notebook:
+            self._show(share, words)
+        elif self.fancy:
             self._draw(share, words)
         else:
             print(words, file=self.stream, flush=True)
@@ -72,10 +80,32 @@ class ProgressBar:
             self._task = self._bar.add_task("", total=1.0)
         self._bar.update(self._task, completed=share, description=words, refresh=True)
 
+    def _show(self, share: float, words: str) -> None:
+        """Draw the bar under the cell, in the place of the last one."""
+        self._handle = show_html(f'<progress value="{share:.4f}" max="1"></progress> {escape(words)}', self._handle)
+
     def close(self) -> None:
         """Take the bar away."""
         if self._bar is not None:
             self._bar.stop()
+        if self._handle is not None:
+            show_html("", self._handle)
+
+
+def in_notebook() -> bool:
+    """Return whether this runs in a notebook's kernel: somebody waits there, and sees no terminal."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return hasattr(shell, "kernel")
+
+
+def show_html(text: str, handle: Any = None) -> Any:
+    """Show HTML under a notebook's cell, in the place of what `handle` shows; return the handle."""
+    notebook: Any = import_module("IPython.display")
+    if handle is None:
+        return notebook.display(notebook.HTML(text), display_id=True)
+    handle.update(notebook.HTML(text))
+    return handle
 
 
 def clock(seconds: float | None) -> str:

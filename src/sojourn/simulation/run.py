@@ -77,11 +77,20 @@ class Run:
         return {name: getattr(self, column) for name, column in zip(("epoch", "time", "reward", *REGRETS), COLUMNS, strict=True)}
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the run to a file: the checkpoints as `.csv` or `.parquet`, or as `.npz` all of it (visits, gain, bias, trajectory
-        and what its states and actions are called)."""
+        """Write the run to a file: the checkpoints as `.csv` or `.parquet`, or as `.npz` all of it, which `Run.load` reads back."""
         from sojourn.simulation.run_file import write_run
 
         write_run(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Run:
+        """Return the run that `save` wrote to a `.npz` file, its model, episodes and trajectory included.
+
+        A learner of the catalogue comes back as it was at the end; of another one its name, parameters and knowledge are left.
+        """
+        from sojourn.simulation.run_file import read_run
+
+        return read_run(path)
 
     @property
     def structure(self) -> Evidence | None:

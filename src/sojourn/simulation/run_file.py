@@ -1,20 +1,42 @@
-"""A run in a file: its checkpoints as a table (.csv, .parquet), or all its arrays (.npz, which `numpy.load` opens)."""
+"""A run in a file: its checkpoints as a table (.csv, .parquet), or all of it (.npz, which `numpy.load` and `Run.load` open).
+
+In a `.npz` the array `whole` is `pack` (model/pack.py) of what `Run.load` needs beside the others: model, learner, episodes.
+Never pickle: reading runs nothing.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import zipfile
+import zlib
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from sojourn.errors import FileError, require
-from sojourn.learn.abilities import called
+from sojourn.learn.abilities import abilities_of, called
+from sojourn.learn.catalogue import LEARNERS
+from sojourn.learn.catalogue import learner as made_learner
+from sojourn.learn.learner import History
+from sojourn.learn.saving import class_name
 from sojourn.model.files import file_path, replacing
+from sojourn.model.knowledge import Knowledge
+from sojourn.model.knowledge_file import knowledge_from, knowledge_tree
+from sojourn.model.npz_file import read_npz, write_npz
+from sojourn.model.numbers import shown
+from sojourn.model.pack import pack, storable, unpack
+from sojourn.simulation.episodes import Episodes
+from sojourn.simulation.regret import COLUMNS, REGRETS
 
 if TYPE_CHECKING:
     from sojourn.simulation.run import Run
+
+FORMAT, VERSION = "sojourn/run", 1
+EPISODE_COLUMNS = ("start_epoch", "epochs", "start_state", "adjusted_regret", "policy_number", "total")
 
 
 def write_run(run: Run, path: str | os.PathLike[str]) -> None:
@@ -50,8 +72,90 @@ def _npz(run: Run, stream: IO[bytes]) -> None:
     if run.trajectory is not None:
         columns = {part.name: getattr(run.trajectory, part.name) for part in fields(run.trajectory)}
         arrays |= {f"trajectory_{name}": column for name, column in columns.items() if column is not None}
+    content = pack(_tree(run))
+    arrays["whole"] = np.frombuffer(content + hashlib.sha256(content).digest(), dtype=np.uint8)
     whole: dict[str, Any] = {name: np.asarray(value) for name, value in arrays.items()}
     np.savez_compressed(stream, **whole)
+
+
+def _tree(run: Run) -> dict[str, Any]:
+    """Return what `Run.load` needs beside the plain arrays."""
+    model, learner, episodes = BytesIO(), run.learner, run.episodes
+    write_npz(run.model, model)
+    given = getattr(learner, "given", {})
+    kept = abilities_of(learner).saves and all(map(storable, given.values()))  # one that can be made again
+    known = getattr(learner, "knowledge", None)
+    return {
+        "format": FORMAT, "version": VERSION, "model": model.getvalue(), "seed": run.seed if isinstance(run.seed, int) else None,
+        "seconds": run.seconds, "decisions_per_second": run.decisions_per_second, "interrupted": run.interrupted,
+        "start": run.model.state(run.start), "state": run.model.state(run.state),
+        "episodes": {name: getattr(episodes, name) for name in EPISODE_COLUMNS}
+        | {"policies": {str(i): policy for i, policy in enumerate(episodes.policies)}, "info": dict(episodes.info)},
+        "learner": {"called": called(learner), "class": class_name(learner), "parameters": dict(given) if kept else {},
+                    "settings": {name: value for name, value in run.settings.items() if storable(value)},
+                    "state": learner.state() if kept else None, "knowledge": knowledge_tree(known) if known is not None else None},
+    }
+
+
+def read_run(path: str | os.PathLike[str]) -> Run:
+    """Return the run that `run.save("....npz")` wrote."""
+    file = file_path(path)
+    if file.suffix.lower() in (".csv", ".parquet"):
+        raise FileError(f"{str(file)!r} holds the checkpoints only; read it as a table, or save the run as .npz to have all of it.")
+    try:
+        with np.load(file, allow_pickle=False) as opened:
+            arrays = dict(opened)
+    except OSError as error:
+        raise FileError(f"cannot read {str(file)!r}: {error.strerror or error}. Check the path and its permissions.") from error
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, NotImplementedError) as error:
+        raise FileError(f"{str(file)!r} is not a whole .npz file ({shown(str(error), 100)}). Is the file complete?") from error
+    data = arrays.pop("whole", np.zeros(0, dtype=np.uint8)).tobytes()
+    content, checksum = data[:-32], data[-32:]
+    if not data:
+        raise FileError(f"{str(file)!r} does not hold all of a run; it is another file, or was written when only numbers were.")
+    if hashlib.sha256(content).digest() != checksum:
+        raise FileError(f"{str(file)!r} is damaged: its content does not have the checksum that it was written with.")
+    tree = unpack(content)
+    if tree.get("format") != FORMAT or tree.get("version") != VERSION:
+        raise FileError(f"{str(file)!r} holds {tree.get('format')!r} of version {tree.get('version')!r}; this release reads "
+                        f"{FORMAT!r} of version {VERSION}. Upgrade Sojourn.")
+    return _made(arrays, tree)
+
+
+def _made(arrays: dict[str, Any], tree: dict[str, Any]) -> Run:
+    from sojourn.simulation.run import Run
+
+    model, columns = read_npz(BytesIO(tree["model"])), tree["episodes"]
+    told = {name.removeprefix("trajectory_"): column for name, column in arrays.items() if name.startswith("trajectory_")}
+    policies = tuple(columns.pop("policies").values())
+    return Run(
+        **{column: arrays[name] for name, column in zip(("epoch", "time", "reward", *REGRETS), COLUMNS, strict=True)},
+        visits=arrays["visits"], gain=float(arrays["gain"]), bias=arrays["bias"],
+        episodes=Episodes(**columns, policies=policies, states=model.states, actions=model.actions),
+        start=model.states[tree["start"]], state=model.states[tree["state"]], seconds=tree["seconds"],
+        decisions_per_second=tree["decisions_per_second"], model=model, learner=_learner(tree["learner"]), seed=tree["seed"],
+        interrupted=tree["interrupted"], trajectory=History(**told) if told else None)
+
+
+def _learner(who: dict[str, Any]) -> Any:
+    """Return the learner as it was at the end, if the catalogue can make it; else what is remembered of it."""
+    knowledge = knowledge_from(who["knowledge"]) if who["knowledge"] is not None else None
+    names = [name for name, entry in LEARNERS.items() if entry.home == who["class"]]
+    if knowledge is None or who["state"] is None or not names:
+        return PastLearner(who["called"], who["settings"], knowledge)
+    made = made_learner(who["called"] if who["called"] in names else names[0], knowledge, **who["parameters"])
+    made.restore(who["state"])
+    made.called = who["called"]
+    return made
+
+
+@dataclass(frozen=True)
+class PastLearner:
+    """What a file remembers of a learner that it cannot bring back: its name, its parameters, what it knew."""
+
+    called: str
+    settings: dict[str, Any]
+    knowledge: Knowledge | None
 
 
 WRITERS: dict[str, Callable[[Run, IO[bytes]], None]] = {".csv": _csv, ".parquet": _parquet, ".npz": _npz}

@@ -65,7 +65,7 @@ class Walk:
         self.base = np.zeros(2)  # time and paid at the last multiple of BLOCK; the ledger's clock counts from there
         self.episode: Episode | None = None
         self.yardstick = yardstick(model, solution)
-        self.log = EpisodeLog(model.n_actions, self.yardstick.shortfall)
+        self.log = EpisodeLog(model.states, model.actions, self.yardstick.shortfall)
         self.record = record
         self.recorded: list[History] = []
         self._listening = self.can.observes and not self.can.folds

@@ -33,7 +33,7 @@ def gain_bounds(model: CTMDP, u: np.ndarray, rate: float | None = None) -> tuple
         s = int(np.flatnonzero(~np.isfinite(u))[0])
         raise ModelError(f"u[{s}] is {u[s]}; every value must be finite. Correct the entry.")
     if len(model.next_state) >= LARGE:
-        return proved_and_chosen(model, u, 0.0, 0.0)[0]
+        return _outward(*_compiled_step(model, u, 0.0)[0][:2])
     with np.errstate(over="ignore", invalid="ignore"):
         value, error = generator_step(model, u)
         start = model.pair_start[:-1]
@@ -41,23 +41,33 @@ def gain_bounds(model: CTMDP, u: np.ndarray, rate: float | None = None) -> tuple
         high = np.maximum.reduceat(value + error, start).max()
     if np.isnan(low) or np.isnan(high):  # products beyond floats: nothing is proved
         return -np.inf, np.inf
-    return float(np.nextafter(low, -np.inf)), float(np.nextafter(high, np.inf))
+    return _outward(low, high)
 
 
-def proved_and_chosen(model: CTMDP, u: np.ndarray, gain: float, accuracy: float) -> tuple[tuple[float, float], np.ndarray]:
-    """Return (`gain_bounds` at u, pair per state by `tied_pairs` at (gain, u)), compiled: for large models."""
+def proved_and_chosen(model: CTMDP, u: np.ndarray, accuracy: float) -> tuple[tuple[float, float], np.ndarray]:
+    """Return (an interval, pair per state): the lowest action within `accuracy` of the best Bellman step at u, compiled.
+
+    Both the optimal gain and the gain of the policy that takes these pairs lie in the interval.
+    """
+    (_, high, taken), chosen = _compiled_step(model, u, accuracy)
+    return _outward(taken, high), chosen
+
+
+def _compiled_step(model: CTMDP, u: np.ndarray, accuracy: float) -> tuple[tuple[float, float, float], np.ndarray]:
     from sojourn.kernels.certificate import proved
 
     chosen, size, reward = np.empty(model.n_states, dtype=np.int64), reward_size(model), model.expected_reward
 
-    def part(first: int, last: int) -> tuple[float, float]:
-        low, high = proved(model.pair_start, model.row_start, model.next_state, model.probability, model.rate, reward,
-                           model.running, size, u, gain, accuracy, first, last, chosen)
-        return float(low), float(high)
+    def part(first: int, last: int) -> tuple[float, float, float]:
+        return proved(model.pair_start, model.row_start, model.next_state, model.probability, model.rate, reward,  # type: ignore[no-any-return]
+                      model.running, size, u, accuracy, first, last, chosen)
 
-    found = in_parts(part, model.n_states, len(model.next_state))
-    low, high = min(low for low, _ in found), max(high for _, high in found)
-    return (float(np.nextafter(low, -np.inf)), float(np.nextafter(high, np.inf))), chosen
+    low, high, taken = zip(*in_parts(part, model.n_states, len(model.next_state)), strict=True)
+    return (min(low), max(high), min(taken)), chosen
+
+
+def _outward(low: float, high: float) -> tuple[float, float]:
+    return float(np.nextafter(low, -np.inf)), float(np.nextafter(high, np.inf))
 
 
 def generator_step(model: CTMDP, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -57,6 +57,10 @@ class Elimination:
         """Return the expected totals of `costs` (states x columns, none negative)."""
         raise NotImplementedError
 
+    def rough_totals(self, costs: np.ndarray) -> Totals:
+        """Return the totals for a correction whose error is found out afterwards: fast, and nothing is proved of them."""
+        return self.totals(costs)
+
     def visits(self) -> tuple[np.ndarray, float]:
         """Return how often each state is visited, as shares of 1, and a bound on the relative error of each.
 
@@ -108,6 +112,17 @@ class DenseElimination(Elimination):
             row /= total[k]
         out = np.empty_like(b)
         out[self.order] = b
+        return _totals(cycle, out)
+
+    def rough_totals(self, costs: np.ndarray) -> Totals:
+        from scipy.linalg.blas import dtrsm
+
+        factors, out = -self.a.T, np.empty_like(costs)
+        np.fill_diagonal(factors, self.total)
+        b = dtrsm(1.0, factors, costs[self.order], lower=0, trans_a=1, diag=1)
+        cycle = b[-1].copy()
+        b[-1] = 0.0
+        out[self.order] = dtrsm(1.0, factors, b, lower=1, trans_a=1)
         return _totals(cycle, out)
 
     def visits(self) -> tuple[np.ndarray, float]:
@@ -191,11 +206,16 @@ def _planned(start: np.ndarray, index: np.ndarray, order: np.ndarray) -> tuple[A
 
 def is_narrow(matrix: Any) -> bool:
     """Return whether the states stand in a line, more or less: then taking them out is cheap."""
+    return span(matrix) <= NARROW
+
+
+def span(matrix: Any) -> int:
+    """Return how many states a jump spans at most, in the order of their distance from the first one."""
     from sojourn.kernels import ordering as kernels
 
     columns = kernels.transposed(matrix.indptr, matrix.indices, matrix.data)
     start, index = kernels.neighbours(matrix.indptr, matrix.indices, columns[0], columns[1])
-    return bool(kernels.by_distance(start, index, 0)[1] <= NARROW)
+    return int(kernels.by_distance(start, index, 0)[1])
 
 
 class SparseElimination(Elimination):

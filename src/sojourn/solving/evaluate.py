@@ -12,13 +12,15 @@ from sojourn.model.choosing import Policy, checked_probabilities, is_row
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_array
 from sojourn.solving.chain import Chain, chain_of, mixed_chain, require_scale
-from sojourn.solving.elimination import UNPROVED, is_narrow
+from sojourn.solving.elimination import NARROW as LINE
+from sojourn.solving.elimination import UNPROVED, span
 from sojourn.solving.operator import operator_bounds
 from sojourn.solving.value import LARGEST, PolicyValue, value_of, wide_bounds
 
 NARROW = 1e-10  # relative width of the gain's interval that is not worth improving
 ASKED = 1e-9  # relative width above which a randomized policy is evaluated once more, with 32 digits
 SMALL = 3000  # states up to which an elimination is never dear
+EASY = 1e8  # multiplications, at most, up to which one is not dear either
 QUICK = 400  # sweeps that are tried before the elimination of a larger chain
 
 
@@ -85,7 +87,7 @@ def evaluate(model: CTMDP, policy: Policy) -> Evaluation:
 
 def _value(chain: Chain, recurrent: np.ndarray) -> PolicyValue:
     """Return the value by elimination; large chains by sweeps if a few of these settle it, or if the elimination is too large."""
-    if chain.n_states <= SMALL or is_narrow(chain.matrix):
+    if chain.n_states <= SMALL or _is_easy(chain):
         return value_of(chain, recurrent)
     from sojourn.solving.sweeps import swept_value
 
@@ -98,6 +100,12 @@ def _value(chain: Chain, recurrent: np.ndarray) -> PolicyValue:
         found = swept_value(chain)
         assert found is not None
         return found
+
+
+def _is_easy(chain: Chain) -> bool:
+    """Return whether taking the states out in the order of their distance, the worst that is ever done, is cheap."""
+    width = span(chain.matrix)
+    return width <= LINE or chain.n_states * width**2 <= EASY
 
 
 def met(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:

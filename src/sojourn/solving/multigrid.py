@@ -12,7 +12,6 @@ from collections.abc import Callable
 import numpy as np
 
 from sojourn.kernels import multigrid as kernels
-from sojourn.solving.arrays import Arrays
 
 COARSEST = 60  # groups that are solved by plain arrays
 SHRINK = 0.7  # a level must have fewer intensities than this share of the one below, else the graph does not coarsen
@@ -92,14 +91,13 @@ class Level:
 
 
 class Multigrid:
-    """All levels of one policy's equations, each weighted by `law` sweeps for the time spent in its states.
+    """All levels of one policy's equations (start, to, intensity, out), each weighted by `law` sweeps for the time in its states.
 
     `usable` is False where the graph does not coarsen.
     """
 
-    def __init__(self, model: Arrays, pairs: np.ndarray, law: int = 2):
-        start, to, q, out = kernels.generator_rows(model.row_start, model.next_state, model.probability, model.rate, pairs)
-        level = self.finest = Level(start, to, q, out, np.ones(model.n_states))
+    def __init__(self, rows: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], law: int = 2):
+        level = self.finest = Level(*rows, np.ones(len(rows[3])))
         self.usable = False
         while level.n > COARSEST:
             above = level.coarsen(law)

@@ -75,11 +75,12 @@ def _iterate(model: Arrays, guess: Guess, tolerance: float, law: int, rounds: in
     levels: Multigrid | None = None
     for _ in range(rounds):
         if changes or levels is None:
-            levels = Multigrid(model, guess.pairs, law)
+            rows = multigrid.generator_rows(model.row_start, model.next_state, model.probability, model.rate, guess.pairs)
+            levels = Multigrid(rows, law)
             if not levels.usable:
                 return
         goal = tolerance / 4 * scale_of(model, guess)
-        evaluation = _Evaluation(best, goal if not guess.ended else DEEPER * goal)
+        evaluation = Evaluation(best, goal if not guess.ended else DEEPER * goal)
         guess.gain = levels.improve(model.income[guess.pairs], guess.u, guess.gain, evaluation.enough)
         if not np.isfinite(guess.gain):
             return
@@ -94,7 +95,7 @@ def _iterate(model: Arrays, guess: Guess, tolerance: float, law: int, rounds: in
             return
 
 
-class _Evaluation:
+class Evaluation:
     """Says when a policy is evaluated well enough."""
 
     def __init__(self, best: float, goal: float):

@@ -12,7 +12,7 @@ from sojourn.errors import ParameterError, ToleranceError, TooLarge, unknown_nam
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_number
 from sojourn.solving.arrays import arrays_of
-from sojourn.solving.certificate import LARGE, gain_bounds, proved_and_chosen
+from sojourn.solving.certificate import gain_bounds, proved_and_chosen
 from sojourn.solving.chain import require_scale
 from sojourn.solving.dominance import highest_gain
 from sojourn.solving.elimination import DENSE
@@ -125,34 +125,39 @@ Proof = tuple[float, np.ndarray, tuple[float, float], np.ndarray, float]  # gain
 
 
 def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, value: PolicyValue | None, tolerance: float) -> Proof:
-    """Return what one Bellman step proves, with 16 digits, or 32 where these do not suffice."""
+    """Return what one Bellman step proves, and the lowest actions that are as good as the best."""
     income = model.expected_reward[pairs] * model.rate[pairs] + model.running[pairs]
     size = min(abs(gain), float(np.abs(income - gain).mean()))  # a constant income has no say in ties
-    if value is None and len(model.next_state) >= LARGE:
-        bounds, chosen = proved_and_chosen(model, u, gain, tolerance / 10 * size)
-        return float(min(max(gain, bounds[0]), bounds[1])), u, bounds, chosen, 0.0
-    accuracy = min(tolerance, 1e-9) / 10 * size
-    values, error = advantages(model, gain, u), noise(model, gain, u)
-    bounds, floor = gain_bounds(model, u), 0.0
-    if value is not None:
-        only = model.n_pairs == model.n_states  # one policy: its own gain is the optimum, else a lower bound
-        bounds = met(bounds, value.bounds if only else (value.bounds[0], np.inf))
-        narrow = bounds[1] - bounds[0] <= 0.5 * min(tolerance, 1e-9) * abs(gain) and (error * model.rate).max() <= accuracy
-        if value.beyond is None and not narrow:
-            found, excess, wrong = optimal_refined(model, pairs, accuracy / 100, value)
-            gain, u = float(found.gain[0]), found.bias[0]
-            bounds = met(met(bounds, bounds_of(model, found, excess, wrong)), (found.value.bounds[0], np.inf))
-            if bounds[1] - bounds[0] > tolerance * abs(gain):
-                own = met(found.value.bounds, evaluated_bounds(model, found.pairs, found.value))
-                bounds = met(bounds, (own[0], highest_gain(model, found, own, excess, wrong)))
-            values, error, floor = excess / model.rate, wrong / model.rate, found.smallest_width(model)
+    floor = tolerance * float(np.finfo(float).eps * np.abs(income).max())  # beside the incomes, the gain is 0
+    if value is None:
+        bounds, chosen = proved_and_chosen(model, u, tolerance / 10 * size)
+    else:
+        gain, u, bounds, chosen, least = _evaluated_proof(model, pairs, value, tolerance, min(tolerance, 1e-9) / 10 * size)
+        floor = max(floor, least)
     if not bounds[1] - bounds[0] <= tolerance * abs(gain):  # also where nothing is paid and the gain is 0
         bounds = met(bounds, gain_bounds(model, np.zeros(model.n_states)))  # no gain is above the largest income
+    return float(min(max(gain, bounds[0]), bounds[1])), u, bounds, chosen, floor
+
+
+def _evaluated_proof(model: CTMDP, pairs: np.ndarray, value: PolicyValue, tolerance: float, accuracy: float) -> Proof:
+    """Return the proof where the policy was evaluated: with 16 digits, or 32 where these do not suffice."""
+    gain, u, floor = value.gain, value.bias, 0.0
+    values, error = advantages(model, gain, u), noise(model, gain, u)
+    only = model.n_pairs == model.n_states  # one policy: its own gain is the optimum, else a lower bound
+    bounds = met(gain_bounds(model, u), value.bounds if only else (value.bounds[0], np.inf))
+    narrow = bounds[1] - bounds[0] <= 0.5 * min(tolerance, 1e-9) * abs(gain) and (error * model.rate).max() <= accuracy
+    if value.beyond is None and not narrow:
+        found, excess, wrong = optimal_refined(model, pairs, accuracy / 100, value)
+        gain, u = float(found.gain[0]), found.bias[0]
+        bounds = met(met(bounds, bounds_of(model, found, excess, wrong)), (found.value.bounds[0], np.inf))
+        if bounds[1] - bounds[0] > tolerance * abs(gain):
+            own = met(found.value.bounds, evaluated_bounds(model, found.pairs, found.value))
+            bounds = met(bounds, (own[0], highest_gain(model, found, own, excess, wrong)))
+        values, error, floor = excess / model.rate, wrong / model.rate, found.smallest_width(model)
     if not np.isfinite(values).all():
         values, error = np.zeros(model.n_pairs), np.ones(model.n_pairs)
         values[pairs] = 10.0
-    floor = max(floor, tolerance * float(np.finfo(float).eps * np.abs(income).max()))  # beside the incomes, the gain is 0
-    return float(min(max(gain, bounds[0]), bounds[1])), u, bounds, tied_pairs(model, values, error, accuracy), floor
+    return gain, u, bounds, tied_pairs(model, values, error, accuracy), floor
 
 
 def _policy_iteration(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, patience: int) -> Answer:

@@ -45,7 +45,7 @@ class PolicyValue:
         The change of the bias as a sum of two floats.
         """
         assert self.factors is not None
-        found = self.factors.totals(np.column_stack([np.maximum(rest, 0.0), np.maximum(-rest, 0.0), holding]))
+        found = self.factors.rough_totals(np.column_stack([np.maximum(rest, 0.0), np.maximum(-rest, 0.0), holding]))
         with np.errstate(over="ignore", invalid="ignore"):
             step = (found.cycle[0] - found.cycle[1]) / found.cycle[2]
             change = found.until[:, 0] - found.until[:, 1] - step * found.until[:, 2]

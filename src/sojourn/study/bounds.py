@@ -1,9 +1,13 @@
-"""The theory beside the curves: C(M) log N, what each pair must be tried, and the proved upper bounds, where they exist."""
+"""The theory beside the curves: the lower bound for what each learner was told, and the proved upper bounds, where they exist.
+
+A learner that is told the supports (which jumps are possible) is set against C(M), one that is not against C_u(M) >= C(M), and a
+learner of declared events against the constant of hidden events.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,36 +15,75 @@ import numpy as np
 
 from sojourn.errors import SojournError
 from sojourn.instance.difficulty import Difficulty, difficulty
-from sojourn.learn.catalogue import LEARNERS
+from sojourn.learn.catalogue import LEARNERS, learner_class
 from sojourn.model.ctmdp import CTMDP
 
 MAX_PAIRS = 200_000  # beyond this the constants would take longer than looking at a store should
+MAX_EVENT_PAIRS = 2_000  # the constant of hidden events is a linear program
 MAX_UPPER_PAIRS = 400  # the upper bounds need the diameter and, for C', every policy
+
+
+NAMES = {"supports": "C(M)", "no supports": "C_u(M)", "events": "C_events(M)"}  # what a learner was told: its constant
+TOLD = {"C(M)": "learners that are told the supports, that is which jumps are possible",
+        "C_u(M)": "learners that are not told the supports, that is which jumps are possible",
+        "C_events(M)": "learners that are told the events and see which one happened"}
+
+
+def told(name: str, said: dict[str, Any]) -> str:
+    """Return what a learner of a study was told: `supports`, `no supports` or `events`."""
+    if said.get("supports"):
+        return "supports"
+    try:
+        return "events" if getattr(learner_class(name), "needs_events", False) else "no supports"
+    except (SojournError, ImportError, AttributeError):  # a learner from outside that is not here today
+        return "no supports"
+
+
+@dataclass(frozen=True, eq=False)
+class Floor:
+    """The lower bound for learners of one kind: `constant` per unit of log N, and per pair which are critical with their K."""
+
+    name: str = "C(M)"
+    constant: float = float("nan")  # reward
+    divergence: np.ndarray | None = None  # K
+    critical: np.ndarray | None = None
+    meaningful: float = float("nan")  # decisions from which on the bound means something
+
+    def lower(self, epochs: float) -> float:
+        """Return the constant times log N; NaN where there is none."""
+        return self.constant * math.log(max(1.0, epochs))
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The bounds of one model; `reason` says why there is no lower one.  Arrays are per pair."""
+    """The bounds of one model; `reason` says why there is no lower one.  Arrays are per pair.
 
-    constant: float = float("nan")  # C(M), reward
+    `floors` are {what learners were told: their lower bound}, of the kinds of learners that the study has, C(M) always.
+    """
+
     gaps: np.ndarray | None = None  # φ*
-    divergence: np.ndarray | None = None  # K
-    critical: np.ndarray | None = None
     gain: float = float("nan")
     policy: np.ndarray | None = None  # the optimal one
     upper: dict[str, Callable[[float], float]] = field(default_factory=dict)  # {words: bound as a function of N}
     reason: str = ""
-    meaningful: float = float("nan")  # decisions from which on C(M) log N means something
+    floors: dict[str, Floor] = field(default_factory=dict)
 
-    def lower(self, epochs: float) -> float:
-        """Return C(M) log N; NaN where there is no C(M)."""
-        return self.constant * math.log(max(1.0, epochs))
+    def floor(self, kind: str) -> Floor:
+        """Return the lower bound for learners that were told `kind` (a key of NAMES); with a NaN where there is none."""
+        return self.floors.get(kind, Floor(NAMES[kind]))
+
+    @property
+    def constant(self) -> float:
+        """C(M), reward; NaN where there is none."""
+        return self.floor("supports").constant
 
 
-def bounds_of(model: CTMDP, learners: dict[str, dict[str, Any]] | None = None, epochs: int | None = None) -> Bounds:
+def bounds_of(model: CTMDP, learners: dict[str, dict[str, Any]] | None = None, epochs: int | None = None,
+              kinds: Iterable[str] = ()) -> Bounds:
     """Return the bounds that exist for `model`; never raises for a model that breaks an assumption, but says which.
 
     `learners` are {catalogue name: parameters}: an upper bound is there only if a learner to which it applies is.
+    `kinds` say what the learners were told (keys of NAMES): each has its lower bound; C(M) is always there.
     """
     if model.n_pairs > MAX_PAIRS:
         return Bounds(
@@ -52,15 +95,24 @@ def bounds_of(model: CTMDP, learners: dict[str, dict[str, Any]] | None = None, e
     except SojournError as error:
         return Bounds(reason=str(error))
     try:
-        known = replace(
-            known, constant=found.lower_bound_constant, divergence=found.divergences.k, critical=found.divergences.critical,
-            meaningful=found.meaningful_epochs() if found.lower_bound_constant > 0 else float("nan"),
-        )
+        known = replace(known, floors={kind: _floor(found, kind) for kind in dict.fromkeys(["supports", *kinds])})
     except SojournError as error:
         return replace(known, reason=str(error))
     if model.n_pairs > MAX_UPPER_PAIRS or not learners:
         return known
     return replace(known, upper=_upper(found, learners, epochs))
+
+
+def _floor(found: Difficulty, kind: str) -> Floor:
+    """Return the lower bound for learners that were told `kind`; raises where the model has none."""
+    name = NAMES[kind]
+    if kind == "events":
+        return Floor(name, found.events.constant if found.model.n_pairs <= MAX_EVENT_PAIRS else float("nan"))
+    supports = kind == "supports"
+    divergences = found.divergences if supports else found.divergences_unknown
+    constant = found.lower_bound_constant if supports else found.lower_bound_constant_unknown
+    return Floor(name, constant, divergences.k, divergences.critical,
+                 found.meaningful_epochs(supports) if constant > 0 else float("nan"))
 
 
 def _upper(found: Difficulty, learners: dict[str, dict[str, Any]], epochs: int | None) -> dict[str, Callable[[float], float]]:

@@ -13,6 +13,11 @@ WHAT_IT_EXCLUDES = (
     "is paid yet, count there for ever. So compare C(M) with the slope over the last decades."
 )
 
+WHO_IS_TOLD = (
+    "The more a learner is told, the less it must try. C(M) is for learners that are told the supports (which jumps are possible); "
+    "C_u(M) >= C(M) is the same for those that are not. Each learner is set against the bound for what it was told."
+)
+
 
 def slopes(epochs: np.ndarray, values: np.ndarray, decades: float = DECADES) -> np.ndarray:
     """Return (R(N) - R(N / 100)) / log 100 for every run and checkpoint N; NaN where N / 100 lies before the first one.

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from html import escape
-from importlib import import_module
 from typing import Any
 
-from sojourn.simulation.progress import clock
+from sojourn.simulation.progress import clock, show_html
 from sojourn.study.adopt import Cell
 from sojourn.study.progress import Gauge
 from sojourn.study.task import Outcome
 
 EVERY = 0.5  # seconds between two looks
-
-
-def in_notebook() -> bool:
-    """Return whether this runs in a notebook's kernel: somebody waits there, and sees no terminal."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return hasattr(shell, "kernel")
 
 
 class NotebookDisplay(Gauge):
@@ -51,12 +42,7 @@ class NotebookDisplay(Gauge):
 
     def _show(self, words: str) -> None:
         self._shown = time.monotonic()
-        notebook: Any = import_module("IPython.display")
-        page = notebook.HTML(self.html(words))
-        if self._handle is None:
-            self._handle = notebook.display(page, display_id=True)
-        else:
-            self._handle.update(page)
+        self._handle = show_html(self.html(words), self._handle)
 
     def html(self, words: str) -> str:
         """Return the table; bars for the replications that are done, parts of replications included."""

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import IO, TYPE_CHECKING, Any
 
-from sojourn.simulation.progress import clock
+from sojourn.simulation.progress import clock, in_notebook
 from sojourn.study.adopt import Cell
 from sojourn.study.task import Outcome
 
@@ -189,7 +189,7 @@ class LiveDisplay(Gauge):
 
 def display(stream: IO[str] | None = None) -> PlainLines | LiveDisplay | NotebookDisplay:
     """Return the display that suits the place: a notebook, a terminal, or a file of lines."""
-    from sojourn.study.notebook import NotebookDisplay, in_notebook
+    from sojourn.study.notebook import NotebookDisplay
 
     if stream is None and in_notebook():
         return NotebookDisplay()

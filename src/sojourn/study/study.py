@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn.errors import ReplicationError, SojournWarning
+from sojourn.simulation.progress import in_notebook
 from sojourn.study.export import export, frame, missing
 from sojourn.study.failures import Failure, failure_text, failures_in
-from sojourn.study.notebook import in_notebook
 from sojourn.study.progress import display
 from sojourn.study.repeat import repeated
 from sojourn.study.run import SLICE_SECONDS, Tally, Watcher, run_study

@@ -9,7 +9,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError, StoreError, unknown_name
 from sojourn.model.ctmdp import CTMDP
-from sojourn.study.bounds import Bounds, bounds_of
+from sojourn.study.bounds import Bounds, Floor, bounds_of, told
 from sojourn.study.export import missing
 from sojourn.study.failures import Failure, failures_in
 from sojourn.study.growth import slopes
@@ -57,11 +57,13 @@ class Row:
     best: float
     worst: float
     deviation: float
-    ratio: float  # mean over C(M) log N; NaN where there is no C(M)
+    ratio: float  # mean over the lower bound's constant times log N; NaN where there is none
     episodes: float
     slope: float = float("nan")  # mean growth per unit of log N from N / 100 to N; NaN where the checkpoints begin later
     slope_low: float = float("nan")  # 95 % band of that mean
     slope_high: float = float("nan")
+    bound: str = "C(M)"  # the constant for what this learner was told, by name
+    constant: float = float("nan")  # and its value, reward per unit of log N
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Debt:
     action: str
     gap: float
     divergence: float
-    needed: float  # log N / K
+    needed: float  # log N / K, with the K of what this learner was told
     visits: float
 
     @property
@@ -99,6 +101,10 @@ class Summary:
     failures: list[Failure] = field(default_factory=list)
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)  # {learner: the parameters it used}
     models: dict[str, CTMDP] = field(default_factory=dict)  # {label: the model}
+
+    def floors(self, model: str) -> dict[str, float]:
+        """Return {name: constant} of the lower bounds that the learners on a model are set against, where there is one."""
+        return {r.bound: r.constant for r in self.rows if r.model == model and r.constant > 0}
 
     def row(self, model: str, learner: str) -> Row:
         """Return the final figures of one learner on one model."""
@@ -172,14 +178,16 @@ def _curves(store: Store, model_id: int, learner_id: int, model: str, learner: s
 def summarize(store: Store, regret: str = "pseudo", band: str = "t") -> Summary:
     """Return the study in numbers; `regret` is pseudo, regret, completed or adjusted, `band` is t or bootstrap."""
     curves = curves_of(store, regret)
-    told = sorted(store.learners(), key=lambda e: "horizon" in e.source["said"])  # of several of one name, one with a bound counts
-    parameters = {e.source["name"]: e.source["said"] for e in told}
-    bounds = {m.label: bounds_of(m.model, parameters, store.horizon["epochs"]) for m in store.models()}
+    entries = sorted(store.learners(), key=lambda e: "horizon" in e.source["said"]) # of one name, one with a bound counts
+    parameters = {e.source["name"]: e.source["said"] for e in entries}
+    knew = {e.label: told(e.source["name"], e.source["said"]) for e in entries}
+    bounds = {m.label: bounds_of(m.model, parameters, store.horizon["epochs"], knew.values()) for m in store.models()}
     models = {m.label: m.model for m in store.models()}
     rows, debts = [], []
     for c in curves:
-        rows.append(_row(c, bounds[c.model], band))
-        debts += _debts(c, models[c.model], bounds[c.model])
+        floor = bounds[c.model].floor(knew[c.learner])
+        rows.append(_row(c, floor, band))
+        debts += _debts(c, models[c.model], bounds[c.model].gaps, floor)
     return Summary(
         store.name,
         regret,
@@ -197,10 +205,10 @@ def summarize(store: Store, regret: str = "pseudo", band: str = "t") -> Summary:
     )
 
 
-def _row(c: Curves, bounds: Bounds, band: str) -> Row:
+def _row(c: Curves, bound: Floor, band: str) -> Row:
     final = c.final
     low, high = mean_band(final, method=band)
-    floor = bounds.lower(float(c.epochs[-1]))
+    floor = bound.lower(float(c.epochs[-1]))
     growth = slopes(c.epochs, c.values)[:, -1]
     slope_low, slope_high = mean_band(growth, method=band)
     return Row(
@@ -219,6 +227,8 @@ def _row(c: Curves, bounds: Bounds, band: str) -> Row:
         float(growth.mean()),
         float(slope_low),
         float(slope_high),
+        bound.name,
+        bound.constant,
     )
 
 
@@ -240,8 +250,8 @@ def _comparisons(curves: list[Curves], shared: bool) -> list[Comparison]:
     return [replace(c, p_holm=p) for c, p in zip(found, holm([c.p for c in found]))]
 
 
-def _debts(c: Curves, model: Any, bounds: Bounds) -> list[Debt]:
-    if bounds.critical is None or bounds.divergence is None or bounds.gaps is None:
+def _debts(c: Curves, model: Any, gaps: np.ndarray | None, floor: Floor) -> list[Debt]:
+    if floor.critical is None or floor.divergence is None or gaps is None:
         return []
     needed = np.log(max(2.0, float(c.epochs[-1])))
     return [
@@ -250,10 +260,10 @@ def _debts(c: Curves, model: Any, bounds: Bounds) -> list[Debt]:
             c.learner,
             model.states.label(model.pair_state[k]),
             model.actions.label(model.pair_action[k]),
-            float(bounds.gaps[k]),
-            float(bounds.divergence[k]),
-            float(needed / bounds.divergence[k]),
+            float(gaps[k]),
+            float(floor.divergence[k]),
+            float(needed / floor.divergence[k]),
             float(c.visits[k]),
         )
-        for k in np.flatnonzero(bounds.critical)
+        for k in np.flatnonzero(floor.critical)
     ]

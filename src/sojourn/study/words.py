@@ -11,12 +11,13 @@ import numpy as np
 from sojourn.learn.saving import settings_in_words
 from sojourn.model.columns import columns
 from sojourn.model.words import html_card
+from sojourn.study.bounds import TOLD
 from sojourn.study.failures import failure_lines
 
 if TYPE_CHECKING:
     from sojourn.study.summary import Row, Summary
 
-FINAL_HEAD = ("model", "learner", "runs", "mean", "95 % band", "median", "worst", "slope / C(M)")
+FINAL_HEAD = ("model", "learner", "runs", "mean", "95 % band", "median", "worst", "slope / bound")
 
 
 def number(value: float) -> str:
@@ -52,19 +53,19 @@ def final_rows(summary: Summary) -> list[tuple[str, ...]]:
             f"{number(r.low)} to {number(r.high)}" if r.replications > 1 else "-",
             number(r.median),
             number(r.worst),
-            slope_cell(summary, r),
+            slope_cell(r),
         )
         for r in summary.rows
     ]
 
 
-def slope_cell(summary: Summary, row: Row) -> str:
-    """Return growth per unit of log N over the last two decades, over C(M), with its band; `-` where there is no C(M)."""
-    constant = summary.bounds[row.model].constant
+def slope_cell(row: Row) -> str:
+    """Return growth per unit of log N over the last two decades, over the constant for what the learner was told, with its band."""
+    constant = row.constant
     if not constant > 0 or np.isnan(row.slope):
         return "-"
     band = f" ({number(row.slope_low / constant)} to {number(row.slope_high / constant)})" if row.replications > 1 else ""
-    return number(row.slope / constant) + band
+    return f"{number(row.slope / constant)} {row.bound}{band}"
 
 
 COMPARISON_HEAD = ("model", "learners", "difference", "95 % interval", "effect g", "P(first lower)", "p (Holm)", "verdict")
@@ -143,7 +144,8 @@ def tests_made(summary: Summary) -> str:
 
 def summary_text(summary: Summary) -> str:
     """Return the summary for a terminal."""
-    parts = [headline(summary), *lacks(summary), "", *columns(FINAL_HEAD, final_rows(summary)), *settings_used(summary)]
+    parts = [headline(summary), *lacks(summary), "", *columns(FINAL_HEAD, final_rows(summary))]
+    parts += [*settings_used(summary), *bounds_used(summary)]
     if summary.comparisons:
         parts += ["", tests_made(summary), *columns(COMPARISON_HEAD, comparison_rows(summary))]
     for sentence in without_bound(summary):
@@ -153,18 +155,34 @@ def summary_text(summary: Summary) -> str:
 
 def summary_html(summary: Summary) -> str:
     """Return the summary for a notebook."""
-    notes = "; ".join((*lacks(summary), *settings_used(summary), *without_bound(summary)))
+    notes = "; ".join((*lacks(summary), *settings_used(summary), *bounds_used(summary), *without_bound(summary)))
     cards = [html_card(headline(summary), FINAL_HEAD, final_rows(summary), notes)]
     if summary.comparisons:
         cards.append(html_card(tests_made(summary), COMPARISON_HEAD, comparison_rows(summary)))
     return "".join(cards)
 
 
+def bounds_used(summary: Summary) -> list[str]:
+    """Return a line for each lower bound that learners are set against: for whom it is, and its value on each model."""
+    found: dict[str, list[str]] = {}
+    for model in summary.bounds:
+        for name, constant in summary.floors(model).items():
+            found.setdefault(name, []).append(f"{number(constant)} on {model}")
+    return [f"{name}, the long-run bound on the slope for {TOLD[name]}: {', '.join(values)}" for name, values in found.items()]
+
+
 def without_bound(summary: Summary) -> list[str]:
     """Return a sentence for each model whose regret has no lower bound to be set against."""
-    why = {label: b.reason or ("no pair is critical (C(M) = 0), so a regret that stays bounded is not excluded." if b.constant == 0
-                               else "") for label, b in summary.bounds.items()}
-    return [f"{label}: no lower bound, because {reason}" for label, reason in why.items() if reason]
+    found = []
+    for label, bounds in summary.bounds.items():
+        none = dict.fromkeys(r.bound for r in summary.rows if r.model == label and r.constant == 0)
+        if bounds.reason:
+            found.append(f"{label}: no lower bound, because {bounds.reason}")
+        elif none:
+            why = "nothing that is hidden could confuse" if list(none) == ["C_events(M)"] else "no pair is critical"
+            found.append(f"{label}: no lower bound, because {why} ({', '.join(f'{name} = 0' for name in none)}), so a regret that "
+                         "stays bounded is not excluded.")
+    return found
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -205,7 +223,7 @@ def latex(summary: Summary) -> str:
     def cell(text: str) -> str:
         return "".join(_LATEX.get(char, char) for char in text)
 
-    head = ("Model", "Learner", "Runs", "Mean", "95\\,\\% band", "Median", "Worst", "Slope$/C(M)$")
+    head = ("Model", "Learner", "Runs", "Mean", "95\\,\\% band", "Median", "Worst", "Slope / bound")
     lines = [r"\begin{tabular}{llrrrrrr}", r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
     before = ""
     for row in final_rows(summary):

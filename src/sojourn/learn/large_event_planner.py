@@ -1,0 +1,53 @@
+"""Planning over an event table with very many states: policy iteration from the last plan, policies evaluated by multigrid.
+
+A policy is evaluated only as far as the next improvement needs.  Where multigrid does not help (a graph that does not coarsen, or
+rates so far apart that evaluations do not get there), sweeps of value iteration go on from where it was left.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sojourn.kernels.event_planning import EventRows, event_sweeps
+from sojourn.kernels.event_steps import event_step, policy_equations
+from sojourn.learn.found import Found
+from sojourn.solving.multigrid import Multigrid
+from sojourn.solving.nested import Evaluation
+
+ROUNDS = 30  # policies in one plan at most
+FAILURES = 2  # evaluations that may end for want of cycles
+SWEEPS = 300  # of value iteration, where multigrid does not help
+
+
+def large_plan(rows: EventRows, low: np.ndarray, high: np.ndarray, start: Found, tolerance: float) -> Found:
+    """Return the best policy when every rate lies in [low, high], its gain known to `tolerance` (relative)."""
+    pair, bias, gain, chosen = start.pair.copy(), start.bias.copy(), start.gain, np.zeros(len(rows.event))
+    best, failures = np.inf, 0
+    for done in range(ROUNDS):
+        least, most, _ = event_step(rows, low, high, gain, bias, 1.0 if done else 0.0, pair, chosen)
+        start_, to, intensity, out, income = policy_equations(rows, chosen, pair)
+        goal = tolerance * min(abs(least + most) / 2, float(np.abs(income - (least + most) / 2).mean()))
+        if most - least <= goal:
+            return Found((least + most) / 2, bias, pair)
+        best = min(best, most - least)
+        levels = Multigrid((start_, to, intensity, out))
+        if not levels.usable or failures >= FAILURES:
+            break
+        evaluation = Evaluation(best, goal / 4)
+        found = levels.improve(income, bias, gain, evaluation.enough)
+        if not np.isfinite(found) or not np.isfinite(bias).all():
+            bias, gain = start.bias.copy(), start.gain
+            break
+        gain = found
+        failures += evaluation.failed
+    return swept(rows, low, high, Found(gain, bias, pair), tolerance)
+
+
+def swept(rows: EventRows, low: np.ndarray, high: np.ndarray, start: Found, tolerance: float) -> Found:
+    """Return what at most SWEEPS sweeps find."""
+    jumps = rows.next_state >= 0
+    total = np.concatenate([[0.0], np.cumsum(np.where(jumps, rows.coefficient * high[rows.event], 0.0))])
+    uniform = 1.0001 * float(np.diff(total[rows.row_start]).max())
+    wanted = tolerance * abs(start.gain)
+    least, most, bias, pair = event_sweeps(rows, low, high, start.bias, uniform, SWEEPS, wanted)
+    return Found((least + most) / 2, bias, pair)

@@ -1,0 +1,72 @@
+"""Planning over events on models too large to eliminate: here on small ones, where elimination says what is right."""
+
+import numpy as np
+import pytest
+
+from sojourn.learn import event_planner
+from sojourn.learn.catalogue import learner_for
+from sojourn.learn.event_planner import EventPlanner
+from sojourn.learn.found import Found
+from sojourn.learn.large_event_planner import large_plan
+from sojourn.simulation.simulate import simulate
+from sojourn.simulation.walk import Walk
+from sojourn.zoo.catalogue import make
+
+TOLERANCE = 1e-4
+
+
+def cold(model):
+    return Found(0.0, np.zeros(model.n_states), np.array(model.pair_start[:-1], dtype=np.int64))
+
+
+@pytest.mark.parametrize("name", ["tandem:capacity=12", "criss-cross:capacity=6", "service-rate:capacity=5"])
+@pytest.mark.parametrize("width", [1.0, 1.5])
+def test_a_large_plan_has_the_gain_that_elimination_finds(name, width):
+    """Cold, and warm from the plan at other rates; the last model is too small for multigrid, so sweeps plan it."""
+    model = make(name)
+    planner, rng = EventPlanner(model.knowledge(events=True), model.events), np.random.default_rng(5)
+    start = cold(model)
+    for _ in range(3):
+        low = model.events.value * rng.uniform(0.7, 1.3, model.events.n_events)
+        exact = planner.best(low, width * low, cold(model))
+        for begin in (start, cold(model)):
+            found = large_plan(planner.rows, low, width * low, begin, TOLERANCE)
+            assert abs(found.gain - exact.gain) <= TOLERANCE * abs(exact.gain)
+            at_low = planner.best(low, low, found)  # policy iteration from the plan's policy
+            if width == 1.0:
+                assert at_low.gain - found.gain <= TOLERANCE * abs(exact.gain)
+        start = found
+
+
+def test_rates_far_apart_do_not_stop_a_large_plan():
+    model = make("criss-cross:capacity=6")
+    planner, rng = EventPlanner(model.knowledge(events=True), model.events), np.random.default_rng(2)
+    for _ in range(8):
+        theta = model.events.value * 10.0 ** rng.uniform(-4, 4, model.events.n_events)
+        found = large_plan(planner.rows, theta, theta, cold(model), 0.01)
+        assert np.isfinite(found.gain) and np.isfinite(found.bias).all()
+        assert (found.pair >= model.pair_start[:-1]).all() and (found.pair < model.pair_start[1:]).all()
+
+
+@pytest.mark.parametrize("name", ["events-psrl", "events-ucrl", "events-ce"])
+def test_learners_of_large_models_go_on_where_they_stopped(name, monkeypatch):
+    monkeypatch.setattr(event_planner, "MOST_WORK", 0.0)
+    model = make("tandem:capacity=9")
+    whole, cut, again = (Walk(model, learner_for(model, name, seed=4), seed=4) for _ in range(3))
+    assert whole.learner.planner.large
+    whole.advance(1500)
+    cut.advance(300)
+    again.restore(cut.state())
+    again.advance(1500)
+    assert (again.visits == whole.visits).all() and again.time == whole.time
+
+
+def test_sampling_on_a_large_model_plans_seldom_and_loses_little(monkeypatch):
+    """Taken to be large, the model is planned for less often, and the regret is of the same size; random actions lose far more."""
+    model = make("tandem:capacity=9")
+    small = simulate(model, "events-psrl", max_epochs=5000, seed=1)
+    monkeypatch.setattr(event_planner, "MOST_WORK", 0.0)
+    large = simulate(model, "events-psrl", max_epochs=5000, seed=1)
+    idle = simulate(model, "random", max_epochs=5000, seed=1)
+    assert large.episodes.total < 0.8 * small.episodes.total
+    assert 20 * large.pseudo_regret[-1] < idle.pseudo_regret[-1]
