@@ -17,6 +17,7 @@ import random
 import re
 import resource
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -26,7 +27,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from _control import create, drive, judge, parsed
 
 from sojourn.control import controller as controlling
-from sojourn.control import schema
 from sojourn.errors import SojournError
 
 CALLS = ("pwrite64", "write", "ftruncate", "fdatasync", "fsync", "unlink", "rename", "link", "openat")
@@ -34,10 +34,14 @@ FAULTS = ("error=EIO:when={n}", "error=ENOSPC:when={n}", "error=ENOSPC:when={n}+
 REPORTS = 12
 
 
-def with_migration() -> None:
-    """Let this process know a next format."""
-    schema.FORMAT = 2
-    schema.MIGRATIONS[1] = lambda database: database.execute("CREATE TABLE more AS SELECT seq FROM reports")
+def as_before(path: Path) -> None:
+    """Turn a new file into one of the first format, which had no silent events."""
+    database = sqlite3.connect(path)
+    database.execute("ALTER TABLE reports DROP COLUMN silent")
+    database.execute("PRAGMA user_version = 1")
+    database.commit()
+    database.execute("VACUUM")
+    database.close()
 
 
 def work(path: Path, limit: int) -> None:
@@ -63,7 +67,7 @@ def run(folder: Path, kind: str, inject: list[str], limit: int = 0) -> tuple[dic
     for old in folder.glob("plant.control*"):
         old.unlink()
     path = folder / "plant.control"
-    shutil.copy(folder / "base", path)
+    shutil.copy(folder / f"base-{kind}", path)
     names = [str(path), *(f"{path}{suffix}" for suffix in ("-wal", "-journal", ".format-1")), str(folder)]
     which = [part for name in names for part in ("-P", name)] if kind != "migration" else []
     command = ["strace", "-f", "-qq", "-o", str(folder / "calls"), *which, *inject, sys.executable, __file__,
@@ -83,13 +87,13 @@ def verdict(folder: Path, kind: str, acknowledged: dict[int, str]) -> list[str]:
 def campaign(folder: Path, kind: str, most: int) -> dict:
     """Let every call fail in every way; `most` draws that many at random instead."""
     folder.mkdir(parents=True, exist_ok=True)
-    base, book = folder / "base", folder / f"{kind}.json"
+    base, book = folder / f"base-{kind}", folder / f"{kind}.json"
     if not base.exists():
         create(base)
         with controlling.Controller.open(base) as controller:
             drive(controller, 7, lambda text: None)
-    if kind == "migration":
-        with_migration()
+        if kind == "migration":
+            as_before(base)
     _, calls = run(folder, kind, ["-e", f"trace={','.join(CALLS)}"])
     found = Counter(re.findall(r"^\d+ +(\w+)\(", calls, re.MULTILINE))
     plan = [(call, fault.format(n=n)) for call, count in sorted(found.items()) for fault in FAULTS for n in range(1, count + 1)
@@ -121,8 +125,6 @@ def main() -> None:
     words.add_argument("--limit", type=int, default=0)
     said = words.parse_args()
     if said.child:
-        if said.work == "migration":
-            with_migration()
         work(said.child, said.limit)
         return
     counts = campaign(said.folder, said.work, said.most)
