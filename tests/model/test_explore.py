@@ -130,7 +130,7 @@ def two_queues(state):
 def test_the_quick_way_into_a_model_makes_what_the_careful_way_makes(monkeypatch):
     """`add_plain` takes choices of positive floats; without it every choice is taken by `add`."""
     quick = CTMDP.explore((0, 0), two_queues)
-    monkeypatch.setattr(explore._Found, "add_plain", lambda *_: False)
+    monkeypatch.setattr(explore.Found, "add_plain", lambda *_: False)
     careful = CTMDP.explore((0, 0), two_queues)
     assert quick.equals(careful) and quick.n_states == 400
 
@@ -147,7 +147,7 @@ def test_odd_numbers_fare_alike_on_the_quick_and_the_careful_way(monkeypatch, od
             return str(error)
 
     quick = outcome()
-    monkeypatch.setattr(explore._Found, "add_plain", lambda *_: False)
+    monkeypatch.setattr(explore.Found, "add_plain", lambda *_: False)
     careful = outcome()
     assert quick.equals(careful) if isinstance(quick, CTMDP) else quick == careful
 

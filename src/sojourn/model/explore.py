@@ -60,25 +60,25 @@ def explore(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, 
     >>> model, model.states
     (<CTMDP: 2 states, 2 actions, 2 pairs, 2 transitions, rates [0.1, 1]>, (1, 0))
     """
-    if not callable(choices):
-        raise ModelError(f"choices is {shown(choices)}; it must be a function state -> {{action: Choice(...)}}.")
-    found = _walked(start, choices, max_states, Progress(progress))
+    found = found_from(start, choices, max_states, values=True, progress=progress)
     shape = (len(found.state), len(found.index))
     column, row_start = np.frombuffer(found.column, dtype=np.int64), np.frombuffer(found.row_start, dtype=np.int64)
     rows = sparse.csr_matrix((np.frombuffer(found.value), column, row_start), shape=shape)
     paid = np.frombuffer(found.paid)
     pays = sparse.csr_matrix((paid, column, row_start), shape=shape) if paid.any() else None
-    states = Names("state", found.queue, None if label is None else [label(x) for x in found.queue])
     events = found.events()
     return from_pairs(np.frombuffer(found.state, dtype=np.int64), np.frombuffer(found.action, dtype=np.int64), rows,
                       np.frombuffer(found.rate), np.frombuffer(found.reward), np.frombuffer(found.running),
-                      transition_reward=pays, states=states, actions=list(found.actions), rate_bounds=rate_bounds, name=name,
-                      normalize_rows=True, events=events)
+                      transition_reward=pays, states=found.states(label), actions=list(found.actions), rate_bounds=rate_bounds,
+                      name=name, normalize_rows=True, events=events)
 
 
-def _walked(start: Any, choices: Callable[[Any], Mapping[Any, Choice]], max_states: int, said: Progress) -> _Found:
-    """Return what is found by walking all states breadth-first."""
-    found = _Found(start, max_states)
+def found_from(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], max_states: int, values: bool,
+               progress: bool = False) -> Found:
+    """Return everything reachable from `start`, breadth-first; where no `values` are asked for, rates need none."""
+    if not callable(choices):
+        raise ModelError(f"choices is {shown(choices)}; it must be a function state -> {{action: Choice(...)}}.")
+    found, said = Found(start, max_states, values), Progress(progress)
     try:
         for done, here in enumerate(found.queue):  # grows while it is walked
             if done % 4096 == 0:
@@ -101,11 +101,14 @@ def _walked(start: Any, choices: Callable[[Any], Mapping[Any, Choice]], max_stat
     return found
 
 
-class _Found:
-    """The states found so far, in order, how each was reached, and the flat lists of their choices."""
+class Found:
+    """The states found so far, in order, how each was reached, and the flat lists of their choices.
 
-    def __init__(self, start: Any, max_states: int):
-        self.max_states = max_states
+    Without `values`, rates that have none count as 1 in `rate`, `value`, `paid` and `running`; the events do not.
+    """
+
+    def __init__(self, start: Any, max_states: int, values: bool = True):
+        self.max_states, self.values = max_states, values
         self.index: dict[Any, int] = {_hashable("start", start): 0}
         self.queue: list[Any] = [start]
         self.origin = array("q", [-1])  # the pair by which each state was found
@@ -163,7 +166,7 @@ class _Found:
 
     def add(self, here: Any, act: Any, choice: Any) -> None:
         """Check one choice and append it; next states that are new join the queue."""
-        total = _total(here, act, choice)
+        total = _total(here, act, choice, self.values)
         self.state.append(self.index[here])
         self.action.append(self.actions.setdefault(_hashable(f"an action in {here!r}", act), len(self.actions)))
         self.rate.append(total)
@@ -172,7 +175,7 @@ class _Found:
                             - _number(here, act, "running_cost", choice.running_cost))
         self._see(here, act, choice.silent)
         for there, form in choice.rates.items():
-            intensity = form.value if isinstance(form, Form) else form
+            intensity = form.strength if isinstance(form, Form) and not self.values else getattr(form, "value", form)
             if intensity == 0:
                 continue
             if there not in self.index:
@@ -197,7 +200,17 @@ class _Found:
         for form, paid in silent.items():
             if not isinstance(form, Form):
                 raise ModelError(f"silent of {act!r} in {here!r} holds {shown(form)}; its keys must be rates, or forms of them.")
+            _with_value(here, act, form, self.values)
             self.silent.append((len(self.state) - 1, form, _number(here, act, "silent", paid)))
+
+    def states(self, label: Callable[[Any], str] | None) -> Names:
+        """Return the states in the order in which they were found."""
+        return Names("state", self.queue, None if label is None else [label(x) for x in self.queue])
+
+    @property
+    def order(self) -> np.ndarray:
+        """The pairs in the order of a model: by state, then by action."""
+        return np.lexsort((self.action, self.state))
 
     def events(self) -> EventTable | None:
         """Return the declared events, if any rate has a name; and put what silent ones pay into the running rewards."""
@@ -218,8 +231,8 @@ class _Found:
         apart = np.array(self.running)
         for k, form, paid in self.silent:
             declared.add_silent(k, form, paid)
-            self.running[k] += float(form.value) * paid
-        return declared.table(np.lexsort((self.action, self.state)), np.array(self.reward), apart)
+            self.running[k] += float(form.value if self.values else form.strength) * paid
+        return declared.table(self.order, np.array(self.reward), apart)
 
 
 def _hashable(what: str, value: Any) -> Any:
@@ -246,7 +259,15 @@ def _mean(form: Any, pay: Any) -> float:
     """Return what a jump pays on average over the events that make it."""
     if not isinstance(pay, Mapping):
         return float(pay)
-    return float(sum(one.value * size * pay.get(one, 0.0) for one, size in form.terms) / form.value)
+    return float(sum(one.strength * size * pay.get(one, 0.0) for one, size in form.terms)
+                 / (form.strength if form.without_value else form.value))
+
+
+def _with_value(here: Any, act: Any, form: Form, values: bool) -> None:
+    """Raise where a rate has no value and a model is built."""
+    if values and form.without_value:
+        raise ModelError(f"the rate {form.without_value!r} of {act!r} in {here!r} has no value; a model needs one. What is known "
+                         "without values is Knowledge.explore(start, choices).")
 
 
 def _number(here: Any, act: Any, field: str, value: Any) -> float:
@@ -264,7 +285,7 @@ def _share(here: Any, act: Any, there: Any, intensity: float, total: float) -> f
     return intensity / total
 
 
-def _total(here: Any, act: Any, choice: Any) -> float:
+def _total(here: Any, act: Any, choice: Any, values: bool) -> float:
     """Return the total intensity of a choice, checked."""
     if not isinstance(choice, Choice):
         raise ModelError(f"choices({here!r})[{act!r}] is {shown(choice)}; it must be a Choice(rates={{next_state: intensity}}).")
@@ -277,7 +298,10 @@ def _total(here: Any, act: Any, choice: Any) -> float:
                              "rates; add it there or remove it here.")
     total = 0.0
     for there, intensity in choice.rates.items():
-        given: Any = intensity.value if isinstance(intensity, Form) else intensity
+        given: Any = intensity
+        if isinstance(intensity, Form):
+            _with_value(here, act, intensity, values)
+            given = intensity.value if values else intensity.strength
         number = given if type(given) is float else real_number(f"rates of {act!r} in {here!r} to {there!r}", given)
         if not 0 <= number < float("inf"):
             raise ModelError(f"the intensity of {act!r} in {here!r} to {there!r} is {number!r}; it must be >= 0 and finite.")
