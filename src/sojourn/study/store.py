@@ -94,7 +94,7 @@ class Store:
         self.path = file_path(path)
         if self.path.suffix.lower() == ".toml":
             usual = self.path.with_suffix(".sqlite")
-            raise StoreError(f"{self.path} is a study file; what it computed is in its store, {usual} unless --store said otherwise. "
+            raise StoreError(f"{self.path} is a study file; its results are in a store, {usual} unless --store said otherwise. "
                              "Give that.")
         self.write = write
         self._lock = Lock(self.path, wait) if write else None
