@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check docs bench clean
+.PHONY: run test check docs dist bench clean
 
 run: .venv/ready-run
 	mkdir -p demo
@@ -23,6 +23,15 @@ docs: .venv/ready-dev
 	$(BIN)/python -m sphinx -b html -q --fail-on-warning --keep-going docs docs/_build/html
 	@echo "the book: docs/_build/html/index.html"
 
+# A wheel and a source archive in dist/, each installed into an environment of its own and tried without the repository.
+dist: .venv/ready-dev
+	rm -rf dist && $(BIN)/python -m hatchling build --directory dist
+	for made in dist/*.whl dist/*.tar.gz; do \
+		rm -rf dist/env && $(PYTHON) -m venv dist/env \
+		&& dist/env/bin/pip install --quiet --constraint constraints.txt "$$made[plot]" \
+		&& dist/env/bin/pip check && (cd dist && env/bin/python ../tests/installed.py) || exit 1; done
+	rm -rf dist/env
+
 bench: .venv/ready-dev
 	for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
 
@@ -37,4 +46,4 @@ bench: .venv/ready-dev
 	@touch $@ .venv/ready-run
 
 clean:
-	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis demo docs/_build
+	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis demo dist docs/_build

@@ -18,6 +18,7 @@ from sojourn.instance.least_divergence import LeastDivergence
 from sojourn.instance.proof import Proof
 from sojourn.instance.regret_bounds import RegretBounds
 from sojourn.learn.estimate import Estimate
+from sojourn.learn.event_estimate import EventEstimate
 from sojourn.learn.learner import History, Plan
 from sojourn.learn.structure_test import Evidence
 from sojourn.model.checks import Checks, Verdict
@@ -39,7 +40,8 @@ from sojourn.study.task import Replication
 
 __all__ = [
     "Alarm", "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes",
-    "Estimate", "Evaluation", "EventDifficulty", "EventTable", "Evidence", "Failure", "Fit", "Floor", "Form", "GainGap",
-    "HiddenEvents", "History", "Labels", "LeastCost", "LeastDivergence", "Log", "Names", "Observation", "Optimum", "Plan", "Point",
-    "Proof", "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
+    "Estimate", "Evaluation", "EventDifficulty", "EventEstimate", "EventTable", "Evidence", "Failure", "Fit", "Floor", "Form",
+    "GainGap", "HiddenEvents", "History", "Labels", "LeastCost", "LeastDivergence", "Log", "Names", "Observation", "Optimum",
+    "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "Summary", "Tally",
+    "Verdict",
 ]

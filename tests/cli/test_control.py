@@ -50,3 +50,15 @@ def test_what_is_wrong_is_said_in_one_line(path, tmp_path):
         ran = run("control", *words)
         assert ran.code == 1 and ran.err.startswith("error: ") and ran.err.count("\n") == 1
     assert run("control", "report", path).code == 2
+
+
+def test_a_learner_of_events_is_told_them_and_hears_of_silent_ones(tmp_path):
+    made = run("control", "create", tmp_path / "q", "service-rate:capacity=4", "--start", "4", "--learner", "events-ce", "--events",
+               "--max-late", 2)
+    assert (made.code, made.err) == (0, "")
+    assert run("control", "report", tmp_path / "q", 1, 0.4, "3", "--silent", "arrive", 2).code == 0
+    assert run("control", "report", tmp_path / "q", 2, 0.4, "4").code == 0
+    assert run("control", "report", tmp_path / "q", 3, 0.4, "3").code == 0  # none seen
+    said = json.loads(run("control", "status", tmp_path / "q", "--json").out)
+    assert (said["epochs"], said["silent_events"], said["plan_due"]) == (3, ["arrive"], said["plan_due"])
+    assert "is sound: 3 reports" in run("control", "verify", tmp_path / "q").out

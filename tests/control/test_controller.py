@@ -1,5 +1,6 @@
 """The controller: durable, idempotent, exact after a restart, and safe in what it advises."""
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -377,24 +378,88 @@ def test_a_file_that_is_no_controller_is_left_alone(tmp_path):
         Controller.open(tmp_path / "nothing")
 
 
-def test_an_older_file_is_migrated_and_its_old_content_kept(controller, path, monkeypatch):
-    from sojourn.control import schema
-
-    drive(controller, Plant(MODEL, ("up", 0)), 5)
-    controller.close()
-    old = Path(path).read_bytes()
-    monkeypatch.setattr(schema, "FORMAT", 2)
-    monkeypatch.setitem(schema.MIGRATIONS, 1, lambda database: database.execute("CREATE TABLE more (a)"))
+def test_a_file_of_the_first_format_is_migrated_and_its_old_content_kept(tmp_path):
+    """tests/data/control/format-1.control was written by the release that had no silent events: 41 reports and a note."""
+    path = tmp_path / "plant.control"
+    shutil.copy(Path(__file__).parents[1] / "data" / "control" / "format-1.control", path)
     with pytest.raises(ControlError, match="older format 1"):
         Controller.open(path, write=False)
     with Controller.open(path) as again:
-        assert again.verify()["reports"] == 5
+        assert again.verify() == {"reports": 41, "notes": 1, "answers_that_differ": 0, "chain": "853175be039dd3f01d1fc85501242fdd"}
+        last = list(again.observations())[-1]
+        assert (last.reward, last.event, last.silent) == (-1.5, "call", None)
+        assert (again.status()["epochs"], again.status()["time"]) == (41, 38.83655652039524)
+        drive(again, Plant(MODEL, again.status()["state"]), 5)
+        again.verify()
     kept = Path(f"{path}.format-1")
-    assert sqlite3.connect(kept).execute("SELECT count(*) FROM reports").fetchone() == (5,)
+    assert sqlite3.connect(kept).execute("SELECT count(*) FROM reports").fetchone() == (41,)
+    assert sqlite3.connect(kept).execute("PRAGMA user_version").fetchone() == (1,)
     assert sqlite3.connect(path).execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def test_a_file_of_a_newer_format_is_refused(controller, path, monkeypatch):
+    from sojourn.control import schema
+
+    controller.close()
     monkeypatch.setattr(schema, "FORMAT", 1)
     with pytest.raises(ControlError, match="newer Sojourn"):
         Controller.open(path)
-    with Controller.open(kept) as first:
-        assert first.status()["epochs"] == 5
-    assert len(old) > 0
+
+
+# ---- what plants may say -------------------------------------------------------------------------------------------
+
+
+def test_a_reward_of_minus_zero_does_not_make_the_chain_look_damaged(controller):
+    """SQLite holds -0.0 as 0.0; the chain is over what is read back."""
+    controller.report(1, 0.5, ("up", 1), reward=-0.0)
+    assert controller.report(1, 0.5, ("up", 1), reward=0.0) == controller.action
+    assert controller.verify()["reports"] == 1
+
+
+@pytest.mark.parametrize("wrong", [{"holding_time": 1e308}, {"reward": -1e300}, {"event": "\ud800"}, {"next_state": "\ud800"},
+                                   {"next_state": [1]}, {"seq": 10**30}, {"silent": {"x": 1.5}}])
+def test_what_no_file_or_sum_can_hold_is_refused(path, wrong):
+    with Controller.create(path, KNOWN, start=("up", 0), safe_action="run", **UCRL) as controller:
+        with pytest.raises(ReportError):
+            controller.report(**{"seq": 1, "holding_time": 0.5, "next_state": ("up", 1), **wrong})
+        assert controller.verify()["reports"] == 0
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+def test_a_file_removed_under_its_owner_is_noticed_before_anything_is_acknowledged(controller, path, suffix):
+    controller.report(1, 0.5, ("up", 1))
+    Path(f"{path}{suffix}").rename(f"{path}.away")
+    with pytest.raises(ControlError, match="moved or removed"):
+        controller.report(2, 0.5, ("up", 0))
+
+
+def test_a_relative_path_means_the_same_file_after_the_process_has_moved(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Controller.create("plant.control", KNOWN, start=("up", 0), **UCRL) as controller:
+        controller.report(1, 0.5, ("up", 1))
+        monkeypatch.chdir("/")
+        controller._drop()  # as after a failed commit
+        assert controller.status()["epochs"] == 1
+
+
+def test_a_clock_that_goes_backward_changes_nothing_but_the_times_written_down(controller, monkeypatch):
+    import time
+
+    controller.report(1, 0.5, ("up", 1))
+    monkeypatch.setattr(time, "time", lambda: -5.0)
+    controller.report(2, 0.5, ("up", 0), action="service")
+    assert [o.at < 0 for o in controller.observations()] == [False, True] and controller.verify()["reports"] == 2
+
+
+@pytest.mark.parametrize("states", [("null", "None"), ("true", "false"), (True, False), ((1, (2, None)), (1, (2, 0))), (10**30, -1),
+                                    (0.5, -0.0)])
+def test_states_of_every_kind_come_back_as_they_were(path, states):
+    known = sojourn.Knowledge.from_choices({state: {"go": 1.0, "wait": 0.5} for state in states}, (0.01, 100))
+    Controller.create(path, known, "ct-ce", states[0]).close()
+    for seq in range(1, 4):
+        with Controller.open(path) as controller:
+            controller.report(seq, 0.5, states[seq % 2])
+    with Controller.open(path) as controller:
+        controller.verify()
+        found = [o.next_state for o in controller.observations()]
+        assert found == [states[1], states[0], states[1]] and [type(s) for s in found] == [type(states[i]) for i in (1, 0, 1)]

@@ -271,7 +271,7 @@ def test_delta_is_one_hundredth_unless_told_and_the_settings_say_so():
     knowledge = random_model(0).knowledge()
     assert CTUCRL(knowledge).delta == 0.01
     assert CTUCRL(knowledge).settings == {"delta": 0.01, "radius_scale": 1.0, "stop": "printed", "planning": "printed",
-                                          "unknown_rewards": False}
+                                          "unknown_rewards": False, "estimator": "truncated"}
     told = by_name("ct-ucrl-unknown-rates", knowledge, horizon=40, margin=3.0).settings
     assert (told["delta"], told["horizon"], told["margin"], told["exploration"]) == (1 / 40, 40, 3.0, 50 * knowledge.n_pairs)
 

@@ -1,12 +1,17 @@
 """What has been learned: intervals that hold, gains that enclose, and what is left to try."""
 
+import tracemalloc
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 import sojourn
 from sojourn.errors import ParameterError
 from sojourn.learn.counts import Counts
 from sojourn.learn.estimate import estimated
+from sojourn.learn.event_estimate import event_estimated
 from sojourn.learn.learner import History
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
@@ -127,3 +132,82 @@ def test_what_makes_no_sense_is_refused():
             estimated(Counts(knowledge), knowledge, confidence)
     with pytest.raises(ParameterError, match="leave out long holding times"):
         estimated(Counts(knowledge, delta=0.1), knowledge)
+
+
+def told_everything(knowledge):
+    """The same knowledge with every state as a possible successor: the dense way to what is estimated without supports."""
+    pairs, states = knowledge.n_pairs, knowledge.n_states
+    return replace(knowledge, support_start=np.arange(pairs + 1) * states, support_state=np.tile(np.arange(states), pairs))
+
+
+@pytest.mark.parametrize("name, epochs", [("three-state", 5), ("three-state", 2000), ("admission:capacity=5", 40),
+                                          ("river-swim:length=6", 3000), ("random-ties", 300)])
+def test_without_supports_one_place_for_all_that_was_not_seen_gives_what_a_place_for_every_state_gives(name, epochs):
+    model = make(name)
+    counts = simulate(model, "random", max_epochs=epochs, seed=4).learner.counts
+    sparse, dense = (estimated(counts, known) for known in (model.knowledge(), told_everything(model.knowledge())))
+    size = np.ptp(np.outer(model.bounds, model.reward) + model.running)
+    assert sparse.gain == pytest.approx(dense.gain, rel=1e-8, abs=1e-8 * size)
+    assert sparse.gain_bounds == pytest.approx(dense.gain_bounds, rel=1e-7, abs=1e-7 * size)
+    assert np.allclose(sparse.probability_bounds, dense.probability_bounds, atol=1e-9)
+    partly = np.diff(sparse.row_start) < model.n_states
+    assert np.allclose(sparse.unseen[partly], dense.unseen[partly])
+    assert np.array_equal(sparse.rate_bounds, dense.rate_bounds)
+
+
+def test_what_was_not_seen_may_have_what_the_radius_leaves():
+    """One pair, seen n times in one successor: the others may have 1 - exp(-radius), by hand."""
+    knowledge = Knowledge.from_arrays(np.zeros((3, 1)), (1.0, 1.0))
+    counts = Counts(knowledge)
+    for _ in range(20):
+        counts.add(0, 1.0, 0)
+    found, level = estimated(counts, knowledge, 0.9), 0.1 / (2 * 3)
+    radius = (-np.log(level) + gammaln(21) - gammaln(1 / 3 + 20) + gammaln(1 / 3)) / 20
+    assert found.unseen_of(0, 0) == pytest.approx(1 - np.exp(-radius)) and found.unseen_of(1, 0) == 1
+    low, share, high = found.row_of(0, 0)[0]
+    assert (share, high) == (1, 1) and low == pytest.approx(np.exp(-radius))
+
+
+def test_many_states_without_supports_take_little_memory():
+    model = make("service-rate:capacity=2000")
+    counts = simulate(model, "random", max_epochs=20_000, seed=1).learner.counts
+    tracemalloc.start()
+    found = estimated(counts, model.knowledge())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * model.n_pairs * model.n_states / 5 and np.isfinite(found.gain) and found.gain_bounds[0] <= found.gain
+
+
+def by_events(model, epochs, seed, confidence=0.95):
+    run = simulate(model, "events-psrl", max_epochs=epochs, seed=seed)
+    return event_estimated(run.learner.events, run.learner.counts.visits, confidence)
+
+
+def test_rates_of_events_and_gains_hold_together_at_the_stated_confidence():
+    """Each of 40 estimates is wrong anywhere with probability at most 0.1; more than 12 wrong ones have probability below 1e-3."""
+    model = make("admission:servers=3,capacity=6")
+    best, wrong = sojourn.solve(model).gain, 0
+    for seed in range(40):
+        found = by_events(model, 150, seed, 0.9)
+        least = sojourn.evaluate(model, found.policy).gain
+        held = all(low <= value <= high for (low, high), value in zip(found.rate_bounds, model.events.value))
+        wrong += not (held and found.gain_bounds[0] - 1e-6 <= least and best <= found.gain_bounds[1] + 1e-6)
+    assert wrong <= 12
+
+
+def test_with_data_the_rates_of_events_close_in_on_the_truth_and_on_nothing_else():
+    model = make("admission:servers=3,capacity=6")
+    found, best = by_events(model, 30_000, 1), sojourn.solve(model)
+    assert found.policy_labels == best.policy_labels and found.gain == pytest.approx(best.gain, rel=0.02)
+    assert found.gain_bounds[1] - found.gain_bounds[0] < 0.4 * best.gain and found.remaining == []
+    for name, value in zip(model.events.names, model.events.value):
+        low, rate, high = found.rate_of(name)
+        assert low < value < high and rate == pytest.approx(value, rel=0.1) and not low < 2 * value < high
+    assert "<td>serve</td>" in found._repr_html_()
+
+
+def test_events_that_nobody_counts_are_not_ignored():
+    model = make("admission:servers=3,capacity=6")
+    session = Session("default", model.states[0], knowledge=model.knowledge(events=True))
+    with pytest.raises(ParameterError, match="use a learner of events"):
+        session.estimate()

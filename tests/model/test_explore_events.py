@@ -6,6 +6,7 @@ import pytest
 import sojourn
 from sojourn.errors import ModelError
 from sojourn.model.explore import Choice, explore
+from sojourn.model.knowledge import Knowledge
 from sojourn.model.rates import Rate
 from sojourn.solving.solve import solve
 
@@ -81,3 +82,54 @@ def test_a_file_keeps_rates_bounds_and_events(tmp_path, ending):
     again = sojourn.load(tmp_path / f"m.{ending}")
     assert again.equals(model) and again.events.high.tolist() == model.events.high.tolist()
     assert again.knowledge(events=True).events.high[0] == 2.0
+
+
+# ---- without a model -------------------------------------------------------------------------------------------------------
+
+
+def shop(arrive, slow, fast, odd):
+    """Return `choices` of a queue with everything: thinning, sums, silent losses, pay by event, a plain number."""
+    def choices(n):
+        up = {n + 1: 0.5 * arrive} if n < 4 else {}
+        lost = {} if n < 4 else {arrive: -5.0}
+        if n == 0:
+            return {"idle": Choice(rates=up)}
+        both = {n - 1: slow + 2 * fast}
+        return {"slow": Choice(rates={**up, n - 1: slow, (n + 2) % 5: 0.125, (n + 3) % 5: 0 * odd}, running_cost=n, silent=lost),
+                "both": Choice(rates={**up, **both}, cost=1.0, transition_rewards={n - 1: {slow: 3.0, fast: 1.0}}, silent=lost)}
+    return choices
+
+
+def test_knowledge_of_events_without_values_is_what_a_model_with_values_tells():
+    told = {"bounds": (0.1, 9.0)}
+    model = explore(0, shop(Rate("arrive", 0.8), Rate("slow", 1.0, **told), Rate("fast", 2.0), Rate("odd", 3.0)))
+    one = model.knowledge(events=True)
+    two = Knowledge.explore(0, shop(Rate("arrive"), Rate("slow", **told), Rate("fast"), Rate("odd")))
+    for name in ("pair_start", "pair_action", "reward", "running", "support_start", "support_state"):
+        assert np.array_equal(getattr(one, name), getattr(two, name)), name
+    assert one.states == two.states and one.actions == two.actions and (one.rate_min, one.rate_max) == (two.rate_min, two.rate_max)
+    assert two.events.value is None and two.events.names == one.events.names
+    for name in ("pair", "next_state", "event", "payment", "low", "high"):
+        assert np.array_equal(getattr(one.events, name), getattr(two.events, name)), name
+    assert np.allclose(one.events.coefficient, two.events.coefficient, rtol=1e-15)
+
+
+def test_a_session_learns_from_knowledge_without_values():
+    known = Knowledge.explore(0, shop(Rate("arrive"), Rate("slow"), Rate("fast"), Rate("odd")))
+    session = sojourn.Session("events-psrl", 4, knowledge=known, seed=1)
+    assert session.action in ("slow", "both")
+    session.report(0.4, 3, event="slow", silent={"arrive": 2})
+    assert session.state == 3
+
+
+def test_a_model_refuses_a_rate_without_a_value_and_says_where_it_may_stand():
+    with pytest.raises(ModelError, match=r"the rate 'arrive' of 'idle' in 0 has no value; .* Knowledge.explore"):
+        explore(0, shop(Rate("arrive"), Rate("slow", 1.0), Rate("fast", 1.0), Rate("odd", 1.0)))
+    with pytest.raises(ModelError, match="known and has no value"):
+        Rate("arrive", known=True)
+    with pytest.raises(ModelError, match="two rates are named 'a', with values none and 2"):
+        Knowledge.explore(0, lambda n: {"go": Choice({1 - n: Rate("a", 2.0) if n else Rate("a")})})
+    with pytest.raises(ModelError, match="names no Rate"):
+        Knowledge.explore(0, lambda n: {"go": Choice({1 - n: 2.0})})
+    with pytest.raises(ModelError, match="total intensity 0; it must be positive"):
+        Knowledge.explore(0, lambda n: {"go": Choice({1 - n: 0 * Rate("a")})})

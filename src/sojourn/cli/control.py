@@ -33,17 +33,20 @@ def command() -> None:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the learner's own random numbers.")
 @click.option("--rate-bounds", type=(float, float), metavar="LO HI", help="Rates the learner is told (the model's own).")
 @click.option("--supports", is_flag=True, help="Tell the learner which jumps are possible; others raise an alarm.")
+@click.option("--events", is_flag=True, help="Tell the learner which events drive which jumps (learners of events need it).")
 @click.option("--safe-action", metavar="ACTION", help="What to advise in a state that the model does not have.")
 @click.option("--forbid", multiple=True, type=(str, str), metavar="STATE ACTION", help="Never advise this; may be repeated.")
 @click.option("--shadow", is_flag=True, help="Advise only: every report says what was really done.")
+@click.option("--max-late", type=click.IntRange(0), default=0, show_default=True,
+              help="Answers the old policy may give at an episode's end while another process plans.")
 @json_option
 def create(path: Path, model: str, start: str, learner: str, param: tuple[str, ...], seed: int,
-           rate_bounds: tuple[float, float] | None, supports: bool, safe_action: str | None, forbid: tuple[tuple[str, str], ...],
-           shadow: bool, as_json: bool) -> None:
+           rate_bounds: tuple[float, float] | None, supports: bool, events: bool, safe_action: str | None,
+           forbid: tuple[tuple[str, str], ...], shadow: bool, max_late: int, as_json: bool) -> None:
     """Make a new controller at PATH for the choices and rewards of MODEL, whose rates and jumps it is not told."""
     from sojourn.control.controller import Controller
 
-    known = read_model(model).knowledge(rate_bounds, supports)
+    known = read_model(model).knowledge(rate_bounds, supports, events)
     parameters: dict[str, Any] = {}
     for text in param:
         parameters |= parse_parameters(text)
@@ -52,7 +55,7 @@ def create(path: Path, model: str, start: str, learner: str, param: tuple[str, .
         forbidden.setdefault(state, []).append(action)
     safe = None if safe_action is None else known.actions[known.actions.position(safe_action)]
     with Controller.create(path, known, learner, start, seed=seed, parameters=parameters, safe_action=safe, forbidden=forbidden,
-                           shadow=shadow) as controller:
+                           shadow=shadow, max_late=max_late) as controller:
         said = controller.status()
     print_json(said) if as_json else click.echo(f"made {path}; take action {said['action']} in state {said['state']}")
 
@@ -88,10 +91,12 @@ def status(path: Path, as_json: bool) -> None:
 @click.option("--reward", type=float, help="All that was paid, if not as known.")
 @click.option("--action", help="What was really done, if not as advised.")
 @click.option("--event", help="What happened.")
+@click.option("--silent", multiple=True, type=(str, click.IntRange(0)), metavar="EVENT TIMES",
+              help="How often an event was seen that led nowhere; may be repeated.")
 @click.option("--lines", is_flag=True, help="Read reports from stdin, one JSON object a line, and answer each with a line.")
 @json_option
 def report(path: Path, seq: int | None, holding_time: float | None, next_state: str | None, reward: float | None,
-           action: str | None, event: str | None, lines: bool, as_json: bool) -> None:
+           action: str | None, event: str | None, silent: tuple[tuple[str, int], ...], lines: bool, as_json: bool) -> None:
     """Say what happened: report number SEQ, how long the action held, where it led; print the next action once that is durable."""
     from sojourn.control.controller import Controller
 
@@ -101,7 +106,8 @@ def report(path: Path, seq: int | None, holding_time: float | None, next_state: 
         if lines:
             answer_lines(controller)
             return
-        answer = controller.report(seq, holding_time, next_state, reward, action, event)  # type: ignore[arg-type]
+        seen = dict(silent) if silent or controller.status()["silent_events"] else None
+        answer = controller.report(seq, holding_time, next_state, reward, action, event, seen)  # type: ignore[arg-type]
     print_json({"seq": seq, "action": answer}) if as_json else click.echo(str(answer))
 
 

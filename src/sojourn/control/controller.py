@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import threading
 import time
@@ -15,10 +16,13 @@ import numpy as np
 
 from sojourn.control.fold import Alarm, Fold
 from sojourn.control.journal import Head, Journal, Note, Report
+from sojourn.control.planner import Planner
+from sojourn.control.said_events import check_names, read_silent, written_silent
 from sojourn.control.setting import Setting, checked_setting
 from sojourn.control.values import read, written
 from sojourn.errors import ControlError, ReportError, SojournError
 from sojourn.learn.estimate import Estimate
+from sojourn.learn.event_estimate import EventEstimate
 from sojourn.learn.learner import MAX_CHUNK
 from sojourn.model.files import file_path
 from sojourn.model.pack import pack
@@ -26,6 +30,7 @@ from sojourn.simulation.session import real_number
 
 SNAPSHOT_ROWS = 1000  # reports between two snapshots, at least
 SNAPSHOT_SECONDS = 0.1  # of folding, after which the next report brings one
+LARGEST = 1e150  # holding time or reward: sums of them must remain numbers
 BYTES_PER_ROW = 200  # about what a report takes in the file: snapshots shall not take more than reports
 
 
@@ -33,7 +38,7 @@ BYTES_PER_ROW = 200  # about what a report takes in the file: snapshots shall no
 class Observation:
     """One report as it was made: in `state`, `action` was done for `holding_time`, and led to `next_state`.
 
-    `state` is None where it was not known (after a missed event); `reward` and `event` are None where they were not given;
+    `state` is None where it was not known (after a missed event); `reward`, `event`, `silent` are None where they were not given;
     `advised` is the action that this report was answered with, `at` the time of the clock in seconds since 1970.
     """
 
@@ -46,6 +51,7 @@ class Observation:
     event: Any
     advised: Any
     at: float
+    silent: dict[str, int] | None = None
 
 
 class Controller:
@@ -71,6 +77,7 @@ class Controller:
         self._guard = threading.RLock()
         self._journal: Journal | None = journal
         self._closed = False
+        self._planner: Planner | None = None
         self._since, self._work, self._size = 0, 0.0, 0  # reports, seconds of folding and bytes since and of the last snapshot
         try:
             self._load(journal)
@@ -81,18 +88,21 @@ class Controller:
     @classmethod
     def create(cls, path: str | PathLike[str], knowledge: Any, learner: str | type = "default", start: Any = None, *, seed: int = 0,
                parameters: Mapping[str, Any] | None = None, safe_action: Any = None, forbidden: Any = None, shadow: bool = False,
-               window: int = 100, false_alarms: float = 0.01) -> Controller:
+               window: int = 100, false_alarms: float = 0.01, max_late: int = 0) -> Controller:
         """Make a new controller at `path`, where nothing may be yet.
 
         - `learner` by name, with `seed` and `parameters`; told `knowledge`; the plant is in state `start`;
         - `safe_action`: advised in a state that the model does not have (without one such a report is refused);
         - `forbidden`: {state: [actions]}, or [actions] forbidden everywhere: never advised;
         - `shadow`: advise only; every report must say which action was done;
-        - `window`, `false_alarms`: see control/watch.py, the alarm on drifting rates.
+        - `window`, `false_alarms`: see control/watch.py, the alarm on drifting rates;
+        - `max_late`: answers that the old policy may give at the end of an episode, while another process plans (0: `report` takes
+          as long as the plan; see control/late.py).
         """
-        setting = checked_setting(knowledge, learner, start, seed, parameters, safe_action, forbidden, shadow, window, false_alarms)
+        setting = checked_setting(knowledge, learner, start, seed, parameters, safe_action, forbidden, shadow, window, false_alarms,
+                                  max_late)
         Fold(setting, learner)  # refused now rather than from a file
-        return cls(Journal.create(file_path(path), setting.to_bytes()), learner)
+        return cls(Journal.create(file_path(path).absolute(), setting.to_bytes()), learner)
 
     @classmethod
     def open(cls, path: str | PathLike[str], write: bool = True, learner: str | type | None = None) -> Controller:
@@ -100,7 +110,7 @@ class Controller:
 
         `learner` is needed for one that is not of the catalogue (its class or "module:Class"): a file never says which code to run.
         """
-        return cls(Journal(file_path(path), write), learner)
+        return cls(Journal(file_path(path).absolute(), write), learner)
 
     def __enter__(self) -> Controller:
         return self
@@ -112,6 +122,7 @@ class Controller:
         """Write a snapshot, and give the file up."""
         with self._guard:
             journal, self._journal, self._closed = self._journal, None, True
+            self._stop_planner()
             if journal is not None:
                 if self.write and os.getpid() == journal._pid and self._since and journal.head.seq == self._fold.seq:
                     with contextlib.suppress(SojournError, OSError):  # a full disk: the journal has everything
@@ -127,15 +138,16 @@ class Controller:
             return self._ready().answer
 
     def report(self, seq: int, holding_time: float, next_state: Any, reward: float | None = None, action: Any = None,
-               event: Any = None) -> Any:
+               event: Any = None, silent: Mapping[str, int] | None = None) -> Any:
         """Say how report number `seq` went; return the next action, after the report is durable.
 
-        `reward` is all that was paid, if not as known; `action` what was really done, if not as advised; `event` what happened.
+        `reward` is all that was paid, if not as known; `action` what was really done, if not as advised; `event` what happened,
+        where several events lead there; `silent` how often events were seen that led nowhere, as in {"arrive": 2}.
         The same report again gets the same answer and counts nothing; another content under a known number, or a number that
         leaves one out, raises ReportError with what was expected.
         """
         return self.report_many([{"seq": seq, "holding_time": holding_time, "next_state": next_state, "reward": reward,
-                                  "action": action, "event": event}])[0]
+                                  "action": action, "event": event, "silent": silent}])[0]
 
     def report_many(self, reports: Iterable[Mapping[str, Any]]) -> list[Any]:
         """Report several observations in one synced write (the arguments of `report`, each in a dict); return all answers.
@@ -144,30 +156,41 @@ class Controller:
         """
         with self._guard:
             fold, journal = self._ready(), self._writable()
-            seq, refused = journal.head.seq, None
+            head, refused = journal.head, None
             answers: list[Any] = []
-            new: list[Report] = []
+            new: list[Report | Note] = []
+            known: dict[int, Report] = {}
             try:
                 for said in reports:
                     try:
                         row = self._checked(fold, **said)
-                        if row.seq > seq + 1:
-                            raise ReportError(f"seq is {row.seq}, but the next report is number {seq + 1}; report that one first. "
-                                              "If it is lost, call `missed()` and go on with its number. Nothing was counted.")
-                        if row.seq <= seq:
-                            known = new[row.seq - seq - 1] if row.seq > journal.head.seq else journal.report(row.seq)
-                            answers.append(_same_again(row, known))
+                        if row.seq > head.seq + 1:
+                            raise ReportError(f"seq is {row.seq}, but the next report is number {head.seq + 1}; report that one "
+                                              "first. If it is lost, call `missed()` and go on with its number. Nothing was "
+                                              "counted.")
+                        if row.seq <= head.seq:
+                            answers.append(_same_again(row, known[row.seq] if row.seq in known else journal.report(row.seq)))
                             continue
+                        action = read(row.action) if row.action else fold.answer
+                        fold.refuse_untold(action, row.holding_time, read(row.next_state), row.reward, read(row.event),
+                                           read_silent(row.silent))
                     except ReportError as error:
                         refused = error
                         break
                     begun = time.perf_counter()
+                    note = self._late_plan(fold, head)
+                    if note is not None:
+                        new.append(note)
+                        head = Head(head.seq, note.number, b"")
                     row = row._replace(state=None if fold.state is None else written(fold.state),
                                        action=row.action or written(fold.answer, "action"))
-                    answer = fold.report(read(row.action), row.holding_time, read(row.next_state), row.reward, read(row.event))
-                    new.append(row._replace(answer=written(answer, "action")))
+                    answer = fold.report(read(row.action), row.holding_time, read(row.next_state), row.reward, read(row.event),
+                                         read_silent(row.silent))
+                    known[row.seq] = row._replace(answer=written(answer, "action"))
+                    new.append(known[row.seq])
                     answers.append(answer)
-                    seq, self._work = row.seq, self._work + time.perf_counter() - begun
+                    self._ask_for_plan(fold)
+                    head, self._work = Head(row.seq, head.note, b""), self._work + time.perf_counter() - begun
                 self._append(new)
             except BaseException:
                 self._drop()
@@ -223,14 +246,21 @@ class Controller:
     # ---- looking ------------------------------------------------------------------------------------------------
 
     def status(self) -> dict[str, Any]:
-        """Return where the plant is, what to do there, and how it went so far; `next_seq` is the number of the next report."""
+        """Return where the plant is, what to do there, and how it went so far; `next_seq` is the number of the next report.
+
+        `late` counts answers that an old policy gave while the next was being planned, `late_plans` how often that happened, and
+        `plan_due` says whether it is so now (only with `max_late`); `silent_events` can be seen without leading anywhere.
+        """
         with self._guard:
             fold, journal = self._ready(), self._opened()
+            due = getattr(fold.session, "due", None)
             return {
                 "next_seq": journal.head.seq + 1, "state": fold.state, "action": fold.answer, "epochs": fold.epochs,
                 "time": fold.time, "reward": fold.reward, "gain": fold.reward / fold.time if fold.time else None,
                 "uncounted": fold.uncounted, "imported": fold.imported, "followed": fold.followed,
                 "learner": fold.setting.learner, "shadow": fold.setting.shadow, "episode": fold.episode,
+                "late": fold.late + (due.late if due else 0), "late_plans": fold.late_plans, "plan_due": due is not None,
+                "silent_events": [] if fold.told.events is None else [fold.told.events.names[k] for k in fold.told.events.silent],
                 "alarms": fold.alarm_count, "last_alarm": fold.alarms[-1].text if fold.alarms else None, "owner": journal.owner,
             }
 
@@ -240,8 +270,8 @@ class Controller:
         with self._guard:
             return tuple(self._ready().alarms)
 
-    def estimate(self, confidence: float = 0.95) -> Estimate:
-        """Return what has been learned: rates and rows with intervals, the best policy now, its gain, what is left to try."""
+    def estimate(self, confidence: float = 0.95) -> Estimate | EventEstimate:
+        """Return what has been learned: rates and rows (or events) with intervals, the best policy now, its gain, what to try."""
         with self._guard:
             return self._ready().session.estimate(confidence)
 
@@ -251,7 +281,7 @@ class Controller:
         for entry in journal.entries():
             if isinstance(entry, Report):
                 yield Observation(entry.seq, read(entry.state), read(entry.action), entry.holding_time, read(entry.next_state),
-                                  entry.reward, read(entry.event), read(entry.answer), entry.at)
+                                  entry.reward, read(entry.event), read(entry.answer), entry.at, read_silent(entry.silent))
 
     def verify(self) -> dict[str, Any]:
         """Check every page and row, fold the journal anew, and compare with what is in memory; raise where something differs."""
@@ -337,9 +367,38 @@ class Controller:
 
     def _drop(self) -> None:
         """Forget everything in memory: the file is the truth, and is read at the next call."""
+        self._stop_planner()
         journal, self._journal = self._journal, None
         if journal is not None:
             journal.abandon()
+
+    def _ask_for_plan(self, fold: Fold) -> None:
+        """Let the other process begin with a plan that is due."""
+        due = getattr(fold.session, "due", None)
+        if due is not None:
+            if self._planner is None:
+                self._planner = Planner(fold.setting)
+                self._planner.start()
+            if not self._planner.busy:
+                self._planner.ask(due.as_tree())
+
+    def _late_plan(self, fold: Fold, head: Head) -> Note | None:
+        """Take the plan that was due over, if it is there or can be waited for no longer; return the note that says so."""
+        due = getattr(fold.session, "due", None)
+        if due is None:
+            return None
+        self._ask_for_plan(fold)
+        assert self._planner is not None
+        found = self._planner.answer(wait=due.late >= fold.setting.max_late)
+        if found is None:
+            return None
+        late = fold.adopt(found)
+        return self._note("plan", json.dumps({"due_epoch": due.epoch, "late": late}).encode(), head)
+
+    def _stop_planner(self) -> None:
+        planner, self._planner = self._planner, None
+        if planner is not None:
+            planner.stop()
 
     def _note(self, kind: str, body: bytes, head: Head) -> Note:
         return Note(head.note + 1, head.seq, time.time(), kind, body)
@@ -355,25 +414,27 @@ class Controller:
             self._since, self._work, self._size = 0, 0.0, len(payload)
 
     def _checked(self, fold: Fold, seq: Any = None, holding_time: Any = None, next_state: Any = None, reward: Any = None,
-                 action: Any = None, event: Any = None) -> Report:
+                 action: Any = None, event: Any = None, silent: Any = None) -> Report:
         """Return a report as a row, or refuse it; a missing action is the one that was advised."""
         if isinstance(seq, (bool, np.bool_)) or not isinstance(seq, (int, np.integer)) or seq < 1:
             raise ReportError(f"seq is {seq!r}; reports are numbered 1, 2, 3, ... Nothing was counted.")
         tau = real_number("holding_time", holding_time)
-        if not tau > 0:
-            raise ReportError(f"holding_time is {tau:g}; it must be positive. Nothing was counted.")
-        paid = None if reward is None else real_number("reward", reward)
+        if not 0 < tau < LARGEST:
+            raise ReportError(f"holding_time is {tau:g}; it must be positive and below {LARGEST:g}. Nothing was counted.")
+        paid = None if reward is None else real_number("reward", reward) + 0.0  # the file would hold -0.0 as 0.0
+        if paid is not None and abs(paid) > LARGEST:
+            raise ReportError(f"reward is {paid:g}; it must be below {LARGEST:g} in size. Nothing was counted.")
         arrived = self._known_or_safe(fold, next_state, "next_state")
         if action is not None:
             names = fold.setting.knowledge.actions
             action = names[names.position(action, "action", ReportError, "Nothing was counted.")]
         elif fold.setting.shadow:
             raise ReportError("action is None, but this controller only advises (shadow=True) and cannot know what was done in "
-                              "state "
-                              f"{fold.state!r}; say which action it was. Nothing was counted.")
-        happened = None if event is None else written(event, "event", ReportError)
+                              f"state {fold.state!r}; say which action it was. Nothing was counted.")
+        happened, unheard = None if event is None else written(event, "event", ReportError), written_silent(silent)
+        check_names(fold.told, event, silent)
         return Report(int(seq), time.time(), None, "" if action is None else written(action, "action"), tau,
-                      written(arrived, "next_state", ReportError), paid, happened, "")
+                      written(arrived, "next_state", ReportError), paid, happened, "", unheard)
 
     def _known_or_safe(self, fold: Fold, state: Any, name: str) -> Any:
         """Return the model's own name of a state; one that it does not have is refused where there is no safe action for it."""
@@ -388,7 +449,7 @@ class Controller:
 
 def _same_again(row: Report, known: Report) -> Any:
     """Return the stored answer to a report that came before, or say how this one differs from it."""
-    for name in ("holding_time", "next_state", "reward", "action", "event"):
+    for name in ("holding_time", "next_state", "reward", "action", "event", "silent"):
         said, stored = getattr(row, name), getattr(known, name)
         if said != stored and not (name == "action" and said == ""):
             raise ReportError(f"report {row.seq} came before with {name} {stored}, and now with {said}; a number stands for one "

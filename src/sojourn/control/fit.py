@@ -11,11 +11,13 @@ import numpy as np
 from scipy import sparse, special
 
 from sojourn.control.exponential import gini_tests
+from sojourn.control.fit_events import counted_events, event_intervals, likely_event_model
 from sojourn.control.log import Log, read_log
 from sojourn.errors import ParameterError, SojournError
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.learn.counts import Counts
 from sojourn.learn.estimate import Estimate, estimated
+from sojourn.learn.event_estimate import EventEstimate, event_estimated
 from sojourn.learn.learner import MAX_CHUNK, History
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
@@ -33,7 +35,8 @@ class Fit:
     Each of `rate_bounds` and `probability_bounds` holds with `confidence` by itself; those in `estimate` hold all together, and
     at all times, which the gain needs.  `gain_bounds`: with `confidence` the policy that is best now earns at least the lower
     end, and no policy earns more than the upper one.  `gain_now` is what was earned per unit of time in the log, with an interval
-    (NaN where there is none).
+    (NaN where there is none).  Where events are declared, `estimate` is an EventEstimate, and `event_bounds` (K, 2) are intervals
+    of the rates of the events, each by itself.
     """
 
     log: Log
@@ -46,10 +49,11 @@ class Fit:
     probability_bounds: np.ndarray
     gini: np.ndarray
     gini_p: np.ndarray
-    estimate: Estimate
+    estimate: Estimate | EventEstimate
     gain_bounds: tuple[float, float]
     gain_now: tuple[float, float, float]
     notes: tuple[str, ...]
+    event_bounds: np.ndarray | None = None
 
     @property
     def policy(self) -> dict[Any, Any]:
@@ -59,12 +63,15 @@ class Fit:
     @cached_property
     def history(self) -> History:
         """The complete sojourns, in positions, in order."""
-        return History.of_parts(**self.log.parts(self.knowledge))
+        return self.log.history(self.knowledge)
 
     @cached_property
     def model(self) -> CTMDP:
-        """The model of largest likelihood, over the choices that were seen; states that were never left are left out."""
-        return _likely_model(self)
+        """The model of largest likelihood, over the choices that were seen; states that were never left are left out.  Where events
+        are declared: over all choices, with the likeliest rates of the events."""
+        if isinstance(self.estimate, EventEstimate):
+            return likely_event_model(self.estimate)
+        return _likely_model(self, self.estimate)
 
     @cached_property
     def trials(self) -> list[tuple[Any, Any, int, float]]:
@@ -80,7 +87,8 @@ class Fit:
         found = []
         for state, action, visits in self.estimate.remaining:
             cost = float("nan")
-            if table is not None and visits and state in self.model.states and action in self.model.actions:
+            known = visits or self.event_bounds is not None
+            if table is not None and known and state in self.model.states and action in self.model.actions:
                 cost = max(0.0, float(table[self.model.states.position(state), self.model.actions.position(action)]))
             found.append((state, action, visits, cost))
         return found
@@ -89,7 +97,7 @@ class Fit:
         """Return a new learner that has seen the whole log: a warm start."""
         made = made_learner(which, self.knowledge, seed, **parameters)
         for begin in range(0, len(self.log), MAX_CHUNK):
-            made.observe(History.of_parts(**self.log.parts(self.knowledge, slice(begin, begin + MAX_CHUNK))))
+            made.observe(self.log.history(self.knowledge, slice(begin, begin + MAX_CHUNK)))
         return made
 
     def report(self, path: Any) -> Any:
@@ -114,7 +122,8 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
 
     `knowledge` says which choices there are and what they pay; without it these are the choices that were seen, and what they pay
     is `reward` (lump sum) and `running` (per unit of time), {(state, action): number} each, or else what the log's column `reward`
-    says. `columns` renames: {"their name": "our name"}.
+    says. `columns` renames: {"their name": "our name"}.  Knowledge with events (`model.knowledge(events=True)`) makes it a fit per
+    event, with a test of that structure; then `rate_bounds`, if given, are of the rates of events.
 
     >>> found = fit({"state": ["up", "down"] * 50, "action": ["run", "repair"] * 50, "holding_time": [2.0, 0.5] * 50,
     ...              "next_state": ["down", "up"] * 50}, running={("up", "run"): 1.0})
@@ -128,25 +137,43 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
     doubt = 0.0
     if knowledge is None:
         knowledge, doubt = _seen_knowledge(rows, reward, running, rate_bounds, confidence, notes)
-    elif reward is not None or running is not None or rate_bounds is not None:
+    elif reward is not None or running is not None or (rate_bounds is not None and knowledge.events is None):
         raise ParameterError(f"knowledge is given and so is {'reward' if reward is not None else 'running or rate_bounds'}; the "
-                             "knowledge "
-                             "says what choices pay and how fast they can be: give one of them.")
+                             "knowledge says what choices pay and how fast they can be: give one of them.")
     pair = rows.check_pairs(knowledge)
     counts, visits, exposure = _counted(rows, knowledge, pair)
     level = 1 - confidence
     rate = np.divide(visits, exposure, out=np.full(len(visits), np.nan), where=exposure > 0)
     gini, gini_p = gini_tests(pair, rows.holding_time, knowledge.n_pairs)
-    found = estimated(counts, knowledge, 1 - level / (2 if doubt else 1))
-    low, high = found.gain_bounds
     _note_times(knowledge, visits, gini, gini_p, level, notes)
-    unseen = int((visits == 0).sum())
-    if unseen:
-        notes.append(f"{unseen} of {len(visits)} choices were never made in this log; nothing is known about them but the rate "
-                     "bounds.")
-    return Fit(rows, knowledge, confidence, visits, exposure, rate, rate_intervals(visits, exposure, level), _shares(counts,
-    level), gini,
-               gini_p, found, (low - doubt, high + doubt), _earned(rows, knowledge, pair, level), tuple(notes))
+    found: Estimate | EventEstimate
+    event_bounds, paid = None, np.zeros(0)
+    if knowledge.events is None:
+        found = estimated(counts, knowledge, 1 - level / (2 if doubt else 1))
+        unseen = int((visits == 0).sum())
+        if unseen:
+            notes.append(f"{unseen} of {len(visits)} choices were never made in this log; nothing is known about them but the rate "
+                         "bounds.")
+    else:
+        counts_of_events, paid = counted_events(rows, knowledge)
+        found = event_estimated(counts_of_events, visits, confidence, rate_bounds)
+        event_bounds = event_intervals(found.seen, found.exposure, level)
+        _note_events(found, rate_bounds, notes)
+    low, high = found.gain_bounds
+    return Fit(rows, knowledge, confidence, visits, exposure, rate, rate_intervals(visits, exposure, level), _shares(counts, level),
+               gini, gini_p, found, (low - doubt, high + doubt), _earned(rows, knowledge, pair, level, paid),
+               tuple(notes), event_bounds)
+
+
+def _note_events(found: EventEstimate, rate_bounds: tuple[float, float] | None, notes: list[str]) -> None:
+    """Say where the declared events do not hold, and which were never possible."""
+    if found.evidence.rejected:
+        notes.append(f"{found.evidence}; what follows from them cannot be relied on.")
+    never = [name for name, time, known in zip(found.names, found.exposure, np.isfinite(found.rate)) if time == 0 and not known]
+    if never:
+        how = "within the rate bounds" if rate_bounds is not None else "within a factor 10,000 of a typical rate"
+        more = f" and {len(never) - 5} more" if len(never) > 5 else ""
+        notes.append(f"{', '.join(never[:5])}{more}: never possible in this log; taken to happen {how}.")
 
 
 # ---- counts and intervals --------------------------------------------------------------------------------------------
@@ -156,7 +183,7 @@ def _counted(rows: Log, knowledge: Knowledge, pair: np.ndarray) -> tuple[Counts,
     """Return the counts, and per pair the visits and the time, that of unfinished sojourns included."""
     counts = Counts(knowledge)
     for begin in range(0, len(rows), MAX_CHUNK):
-        counts.observe(History.of_parts(**rows.parts(knowledge, slice(begin, begin + MAX_CHUNK))), knowledge)
+        counts.observe(rows.history(knowledge, slice(begin, begin + MAX_CHUNK)), knowledge)
     cut = knowledge.pair_table[rows.censored_state, rows.censored_action].astype(np.int64)
     time = np.bincount(pair, rows.holding_time, minlength=knowledge.n_pairs)
     more = np.bincount(cut[cut >= 0], rows.censored_time[cut >= 0], minlength=knowledge.n_pairs)
@@ -270,13 +297,15 @@ def _paid(rows: Log, pair: np.ndarray, pairs: int, level: float) -> tuple[np.nda
     return lump, slope, wide
 
 
-def _earned(rows: Log, knowledge: Knowledge, pair: np.ndarray, level: float) -> tuple[float, float, float]:
+def _earned(rows: Log, knowledge: Knowledge, pair: np.ndarray, level: float, by_events: np.ndarray) -> tuple[float, float, float]:
     """Return (low, gain, high) of what was earned per unit of time, from the returns to the state that was visited most.
 
     Between two returns rewards and times are independent of what was before, if decisions look at the state only (the regenerative
     method); the interval is that of their ratio.
     """
     paid = knowledge.reward[pair] + knowledge.running[pair] * rows.holding_time if rows.reward is None else rows.reward
+    if rows.reward is None and len(by_events):
+        paid = paid + by_events
     gain = float(paid.sum() / rows.holding_time.sum())
     anchor = int(np.bincount(rows.state).argmax())
     first = np.flatnonzero(rows.state == anchor)
@@ -288,9 +317,9 @@ def _earned(rows: Log, knowledge: Knowledge, pair: np.ndarray, level: float) -> 
     return gain - half, gain, gain + half
 
 
-def _likely_model(found: Fit) -> CTMDP:
+def _likely_model(found: Fit, counts: Estimate) -> CTMDP:
     """Return the model of the pairs that were seen, with the likeliest rates and rows."""
-    known, counts = found.knowledge, found.estimate
+    known = found.knowledge
     keep = np.zeros(known.n_states, dtype=bool)
     keep[known.pair_state[found.visits > 0]] = True
     pairs = np.flatnonzero(found.visits > 0)
@@ -300,10 +329,8 @@ def _likely_model(found: Fit) -> CTMDP:
     matrix = sparse.csr_matrix((counts.probability[inside], (row[inside], place[counts.next_state[inside]])),
                                shape=(known.n_pairs, int(keep.sum())))[pairs]
     if (np.asarray(matrix.sum(axis=1)).ravel() == 0).any():
-        raise ParameterError(f"some choice led only to states that were never left ({int((~keep).sum())} states); the log is "
-                             "too short "
-                             "for a model of its own.")
+        raise ParameterError(f"some choice led only to states that were never left ({int((~keep).sum())} states); the log is too "
+                             "short for a model of its own.")
     return CTMDP.from_pairs(place[known.pair_state[pairs]], known.pair_action[pairs], matrix, found.rate[pairs],
-    known.reward[pairs],
-                            known.running[pairs], states=known.states.some(np.flatnonzero(keep)), actions=known.actions,
-                            normalize_rows=True)
+                            known.reward[pairs], known.running[pairs], states=known.states.some(np.flatnonzero(keep)),
+                            actions=known.actions, normalize_rows=True)

@@ -6,6 +6,7 @@ from math import isnan
 from typing import Any
 
 from sojourn.control.fit import Fit
+from sojourn.learn.event_estimate import EventEstimate
 
 
 def sentences(found: Fit) -> list[str]:
@@ -22,6 +23,8 @@ def sentences(found: Fit) -> list[str]:
         "there; at "
         f"{found.confidence:.4g} confidence it earns at least {low:.6g}, and no policy earns more than {high:.6g}.",
     ]
+    if isinstance(found.estimate, EventEstimate):
+        said.append(f"The structure: {found.estimate.evidence}.")
     tries = found.trials
     if not tries:
         said.append("What to try next: nothing; no other choice can still turn out to be better.")
@@ -45,12 +48,31 @@ def pair_table(found: Fit) -> tuple[list[str], list[list[str]]]:
     return ["state", "action", "visits", "rate", f"{found.confidence:.4g} interval", "exponential? p-value", "best now"], rows
 
 
+def event_rows(found: Fit) -> tuple[list[str], list[list[str]]]:
+    """Return the head and the rows of a table with one line per event; no rows where none are declared."""
+    known, bounds = found.estimate, found.event_bounds
+    head = ["event", "seen", "exposure", "rate", f"{found.confidence:.4g} interval", "all together"]
+    if not isinstance(known, EventEstimate) or bounds is None:
+        return head, []
+    told = known.rate_bounds[:, 0] == known.rate_bounds[:, 1]
+    return head, [[name, f"{int(known.seen[k]):,}", f"{known.exposure[k]:.4g}", f"{known.rate[k]:.4g}",
+                   "known" if told[k] else f"{bounds[k, 0]:.4g} to {bounds[k, 1]:.4g}",
+                   "" if told[k] else f"{known.rate_bounds[k, 0]:.4g} to {known.rate_bounds[k, 1]:.4g}"]
+                  for k, name in enumerate(known.names)]
+
+
 def as_object(found: Fit) -> dict[str, Any]:
     """Return a fit as one JSON object."""
     known = found.knowledge
     choices = [{"state": known.states[int(known.pair_state[k])], "action": known.actions[int(known.pair_action[k])],
                 "visits": int(found.visits[k]), "rate": found.rate[k], "rate_bounds": found.rate_bounds[k],
                 "exponential_p_value": found.gini_p[k]} for k in range(known.n_pairs)]
+    events = {}
+    if isinstance(found.estimate, EventEstimate) and found.event_bounds is not None:
+        each = zip(found.estimate.names, found.estimate.seen, found.estimate.exposure, found.estimate.rate, found.event_bounds)
+        events = {"events": [{"event": name, "seen": int(n), "exposure": x, "rate": r, "rate_bounds": b}
+                             for name, n, x, r, b in each],
+                  "structure": found.estimate.evidence.as_dict()}
     return {"sojourns": len(found.log), "states": known.n_states, "choices": choices, "confidence": found.confidence,
             "gain_bounds": found.gain_bounds, "gain_now": found.gain_now, "policy": [[s, a] for s, a in found.policy.items()],
-            "trials": [list(row) for row in found.trials], "notes": list(found.notes)}
+            "trials": [list(row) for row in found.trials], "notes": list(found.notes), **events}

@@ -5,21 +5,27 @@ Nothing here is the truth; folding the rows of the journal again, in order, give
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sojourn.control.journal import Note, Report
+from sojourn.control.late import LateSession, planned
+from sojourn.control.log import history_of
+from sojourn.control.said_events import read_silent
 from sojourn.control.setting import Setting
-from sojourn.control.values import read
+from sojourn.control.values import read, tuples
 from sojourn.control.watch import Watch
-from sojourn.errors import ParameterError
+from sojourn.errors import ParameterError, ReportError
 from sojourn.learn.catalogue import LEARNERS, said_name
 from sojourn.learn.learner import History
 from sojourn.model.pack import pack, unpack
+from sojourn.simulation.reported_events import ReportedEvents
 from sojourn.simulation.session import Session
 
 KEPT_ALARMS = 100
+NUMBERS = ("seq", "uncounted", "imported", "followed", "alarm_count", "reward", "late", "late_plans", "rejected")
 
 
 class Alarm(NamedTuple):
@@ -41,7 +47,8 @@ class Fold:
                                  f"(`sojourn learners`), and the learner given is {learner!r}; give it: "
                                  "Controller.open(path, learner=...).")
         which = setting.learner if setting.learner in LEARNERS or learner is None else learner
-        self.session = Session(which, setting.start, self.told, setting.seed, setting.parameters)
+        kind = LateSession if setting.max_late else Session
+        self.session = kind(which, setting.start, self.told, setting.seed, setting.parameters)
         if not self.session.can.saves:
             raise ParameterError(f"{setting.learner} has no state() and restore(state); a controller needs both, to go on where it "
                                  "stopped.")
@@ -49,6 +56,8 @@ class Fold:
         self.seq = 0
         self.away: list[Any] | None = None
         self.uncounted = self.imported = self.followed = self.alarm_count = 0
+        self.late = self.late_plans = 0  # answers that an old policy gave while its successor was being planned, and successors
+        self.rejected = 0  # the report behind which the declared events were given up
         self.reward = 0.0
         self.alarms: list[Alarm] = []
         self.answer = self._advice()
@@ -82,7 +91,10 @@ class Fold:
     def take(self, entry: Report | Note) -> None:
         """Fold one row."""
         if isinstance(entry, Report):
-            self.report(read(entry.action), entry.holding_time, read(entry.next_state), entry.reward, read(entry.event))
+            self.report(read(entry.action), entry.holding_time, read(entry.next_state), entry.reward, read(entry.event),
+                        read_silent(entry.silent))
+        elif entry.kind == "plan":
+            self.adopt(self.plan_due())
         elif entry.kind == "missed":
             self.missed(read(bytes(entry.body).decode()))
         elif entry.kind == "import":
@@ -90,28 +102,83 @@ class Fold:
         elif entry.kind == "torn":
             self._alarm("torn write", bytes(entry.body).decode())
 
-    def report(self, action: Any, holding_time: float, next_state: Any, reward: float | None, event: Any) -> Any:
+    def report(self, action: Any, holding_time: float, next_state: Any, reward: float | None, event: Any,
+               silent: dict[str, int] | None = None) -> Any:
         """Count one observation if it can be counted, go where it led, and return what to do there."""
         self.seq += 1
         self.followed += action == self.answer
         arrived = self._position(next_state)
         pair = self._pair(action, arrived)
-        if pair is None or arrived is None:
+        seen = None if pair is None or arrived is None else self._events(pair, arrived, holding_time, reward, event, silent)
+        if pair is None or arrived is None or seen is None:
             self.uncounted += 1
         else:
             known = self.told
-            paid = float(known.reward[pair] + known.running[pair] * holding_time) if reward is None else reward
-            self.session.report(holding_time, next_state, reward, action=action, event=event if known.events is not None else None)
+            paid = float(known.reward[pair] + known.running[pair] * holding_time) + seen.paid if reward is None else reward
+            told = {} if known.events is None else {"event": event, "silent": silent}
+            self.session.report(holding_time, next_state, reward, action=action, **told)
             self.reward += paid
             for drift in self.watch.tell(pair, holding_time, arrived):
                 self._drifted(drift)
         if arrived is None:
             self.away = [next_state]
-        elif pair is None:
+        elif seen is None:
             self.session.state = next_state
             self.away = None
         self.answer = self._advice()
+        self._examine()
         return self.answer
+
+    def refuse_untold(self, action: Any, holding_time: float, next_state: Any, reward: float | None, event: Any,
+                      silent: dict[str, int] | None) -> None:
+        """Raise where a learner of events could not tell from this report what happened; nothing is changed."""
+        check, known = getattr(self.session.learner, "check", None), self.told
+        if check is None or self.away is not None or next_state not in known.states:
+            return
+        arrived, place = known.states.position(next_state), known.actions.position(action)
+        pair = int(known.pair_table[self.session.state_index, place])
+        if pair < 0 or not self._possible(pair, arrived):
+            return  # an alarm, but no riddle
+        try:
+            seen = ReportedEvents(known, pair, arrived, event, silent, self._extra(pair, holding_time, reward))
+        except ReportError:
+            return
+        row = (self.session.state_index, place, holding_time, arrived, 0.0, 0.0)
+        check(replace(History.of_parts(*(np.array([value]) for value in row)), event=seen.label, silent=seen.silent))
+
+    def _extra(self, pair: int, holding_time: float, reward: float | None) -> float | None:
+        """Return what was paid beyond what is known of the pair."""
+        known = self.told
+        return None if reward is None else reward - float(known.running[pair]) * holding_time - float(known.reward[pair])
+
+    def _events(self, pair: int, arrived: int, holding_time: float, reward: float | None, event: Any,
+                silent: dict[str, int] | None) -> ReportedEvents | None:
+        """Return what is said of events; None with an alarm where they cannot have happened there."""
+        if self.told.events is None:
+            event = silent = None
+        try:
+            return ReportedEvents(self.told, pair, arrived, event, silent, self._extra(pair, holding_time, reward))
+        except ReportError as error:
+            self._alarm("structure", f"{error} If it happens again, the declared events are wrong.")
+            return None
+
+    def _examine(self) -> None:
+        """Raise an alarm once when the learner's own test has given the declared events up (learn/structure_test.py)."""
+        if not self.rejected and getattr(self.session.learner, "rejected_epoch", False):
+            self.rejected = self.seq
+            self._alarm("structure", f"{self.session.structure}.")
+
+    def plan_due(self) -> dict[str, Any]:
+        """Make the plan that is due, here."""
+        setting, due = self.setting, self.session.due  # type: ignore[attr-defined]
+        return planned(setting.learner, self.told, setting.parameters, setting.seed, due.as_tree())
+
+    def adopt(self, found: dict[str, Any]) -> int:
+        """Go on with a plan that was due; return how many answers were given without it."""
+        late: int = self.session.adopt(found)  # type: ignore[attr-defined]
+        self.late += late
+        self.late_plans += 1
+        return late
 
     def _position(self, state: Any) -> int | None:
         """Return the position of a reported state; None with an alarm for one that nobody knows."""
@@ -131,14 +198,16 @@ class Fold:
             self._alarm("forbidden action", f"{action!r} was done in state {known.states[state]!r}, where it is forbidden or not "
                                             "known; nothing was counted.")
             return None
-        if known.support_start is not None and known.support_state is not None:
-            row = known.support_state[known.support_start[pair]:known.support_start[pair + 1]]
-            if arrived not in row:
-                self._alarm("structure", f"{action!r} in state {known.states[state]!r} led to {known.states[arrived]!r}, which the "
-                                         "known structure rules out; nothing was counted. If it happens again, the structure is "
-                                         "wrong.")
-                return None
+        if not self._possible(pair, arrived):
+            self._alarm("structure", f"{action!r} in state {known.states[state]!r} led to {known.states[arrived]!r}, which the "
+                                     "known structure rules out; nothing was counted. If it happens again, the structure is wrong.")
+            return None
         return pair
+
+    def _possible(self, pair: int, arrived: int) -> bool:
+        """Return whether a pair can lead to a state, as far as is known."""
+        start, states = self.told.support_start, self.told.support_state
+        return start is None or states is None or arrived in states[start[pair]:start[pair + 1]]
 
     def _drifted(self, drift: Any) -> None:
         known = self.told
@@ -166,33 +235,34 @@ class Fold:
 
     def learn(self, log: dict[str, np.ndarray]) -> None:
         """Count observations of the past, in positions; the plan under way ends with the pending decision."""
-        rows = History.of_parts(**{name: np.asarray(values) for name, values in log.items()})
+        rows = history_of(log)
+        if getattr(self.session, "due", None) is not None:
+            self.adopt(self.plan_due())  # what is imported is told to the learner that planned
         self.session.learner.observe(rows)
         self.session.counts.observe(rows, self.told)
         self.imported += len(rows)
         self.session.replan(at_once=self.seq == 0)
         if self.seq == 0:
+            self.session.waits = False  # type: ignore[attr-defined]
             self.answer = self._advice()
+            self.session.waits = True  # type: ignore[attr-defined]
 
     # ---- stopping and going on ----------------------------------------------------------------------------------
 
     def to_bytes(self) -> bytes:
         """Return everything, for a snapshot."""
-        numbers = {name: getattr(self, name) for name in ("seq", "uncounted", "imported", "followed", "alarm_count", "reward")}
-        return pack({**numbers, "session": self.session.save(), "watch": self.watch.state(),
+        numbers = {name: getattr(self, name) for name in NUMBERS}
+        session = self.session.save_tree() if isinstance(self.session, LateSession) else self.session.save()
+        return pack({**numbers, "session": session, "watch": self.watch.state(),
                      "alarms": [list(alarm) for alarm in self.alarms], "away": self.away, "answer": self.answer})
 
     def restore(self, data: bytes) -> None:
         """Become what a snapshot holds."""
         found = unpack(data)
-        for name in ("seq", "uncounted", "imported", "followed", "alarm_count", "reward"):
-            setattr(self, name, found[name])
+        for name in NUMBERS:
+            setattr(self, name, found.get(name, 0))
         self.session.restore(found["session"])
         self.watch.restore(found["watch"])
         self.alarms = [Alarm(*alarm) for alarm in found["alarms"]]
-        self.away = None if found["away"] is None else [_tuples(found["away"][0])]
-        self.answer = _tuples(found["answer"])
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+        self.away = None if found["away"] is None else [tuples(found["away"][0])]
+        self.answer = tuples(found["answer"])

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from sojourn.control.database import checksum, close_writing, open_reading, open_writing, said, transaction
 from sojourn.control.lock import Ownership
-from sojourn.control.schema import WORDS, check_header, damaged, make_tables, prepare
+from sojourn.control.schema import WORDS, check_header, damaged, make_tables, prepare, sync_folder
 from sojourn.control.wal import examine
 from sojourn.errors import ControlError
 
@@ -31,7 +31,9 @@ NOBODY = "nobody has it open"
 
 
 class Report(NamedTuple):
-    """One observation as it was reported, states and actions written as JSON; `answer` is the action that was advised then."""
+    """One observation as it was reported, states and actions written as JSON; `answer` is the action that was advised then, and
+    `silent` says how often events were seen that led nowhere.
+    """
 
     seq: int
     at: float
@@ -42,6 +44,7 @@ class Report(NamedTuple):
     reward: float | None
     event: str | None
     answer: str
+    silent: str | None = None
 
 
 class Note(NamedTuple):
@@ -64,10 +67,14 @@ class Head(NamedTuple):
 
 REPORTS = f"SELECT {', '.join(Report._fields)}, chain FROM reports"
 NOTES = f"SELECT {', '.join(Note._fields)}, chain FROM notes"
+NEW_REPORT = f"INSERT INTO reports ({', '.join(Report._fields)}, chain) VALUES ({', '.join('?' * (len(Report._fields) + 1))})"
+NEW_NOTE = f"INSERT INTO notes ({', '.join(Note._fields)}, chain) VALUES ({', '.join('?' * (len(Note._fields) + 1))})"
 
 
 def linked(chain: bytes, entry: Report | Note) -> bytes:
-    """Return the chain's value behind `entry`."""
+    """Return the chain's value behind `entry`; a report without silent events is what it was before there were any."""
+    if isinstance(entry, Report) and entry.silent is None:
+        entry = entry[:-1]  # type: ignore[assignment]
     return hashlib.blake2b(chain + repr(tuple(entry)).encode(), digest_size=16).digest()
 
 
@@ -126,7 +133,7 @@ class Journal:
                     _set(database, "closed", json.dumps({"seq": 0, "note": 0, "chain": first_link(setting).hex()}))
                 close_writing(database, leave_log=True)
                 os.link(half, path)  # fails where another process was faster
-                _sync_folder(path)
+                sync_folder(path)
             except FileExistsError:
                 raise ControlError(f"{path} was just made by another process; `Controller.open` goes on with it.") from None
             except OSError as error:
@@ -299,8 +306,10 @@ class Journal:
     def _check_owner(self) -> None:
         if os.getpid() != self._pid:
             raise ControlError(f"process {os.getpid()} was forked from the owner of {self.path}, process {self._pid}; only that "
-                               "one "
-                               "writes.")
+                               "one writes.")
+        if self._owner is None or not self._owner.still_there(self.path):
+            raise ControlError(f"{self.path} or its log ({self.path.name}-wal) was moved or removed while it was open; what would "
+                               "be written now, nobody would find. Put it back, and open it again. Nothing was counted.")
         if json.loads(self.meta("owner"))["token"] != self.token:
             raise ControlError(f"the controller {self.path} has another owner now ({self.owner}); this one can write no more.")
 
@@ -315,10 +324,10 @@ class Journal:
             for entry in entries:
                 chain = linked(head.chain, entry)
                 if isinstance(entry, Report):
-                    self.database.execute(f"INSERT INTO reports VALUES ({', '.join('?' * 10)})", (*entry, chain))
+                    self.database.execute(NEW_REPORT, (*entry, chain))
                     head = Head(entry.seq, head.note, chain)
                 else:
-                    self.database.execute(f"INSERT INTO notes VALUES ({', '.join('?' * 6)})", (*entry, chain))
+                    self.database.execute(NEW_NOTE, (*entry, chain))
                     head = Head(head.seq, entry.number, chain)
             if snapshot is not None:
                 row = (*head, snapshot)
@@ -337,12 +346,3 @@ class Journal:
 
 def _set(database: sqlite3.Connection, key: str, value: Any) -> None:
     database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, value, checksum(key, value)))
-
-
-def _sync_folder(path: Path) -> None:
-    """Make a new name in a folder last."""
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -71,6 +71,13 @@ class Ownership:
         """Return the beginning of the file, read through the one handle that stays open."""
         return os.pread(self._file.fileno(), size, 0)
 
+    def still_there(self, path: Path) -> bool:
+        """Return whether `path` is still the file that is owned, and SQLite's log still beside it."""
+        try:
+            return os.path.samestat(os.fstat(self._file.fileno()), os.stat(path)) and os.path.exists(f"{path}-wal")
+        except OSError:
+            return False
+
     def release(self) -> None:
         """Give it back; to be called after SQLite has closed the file."""
         with _GUARD:

@@ -2,30 +2,30 @@
 
 Two forms are read.  *Sojourns*: one row per decision with the columns state, action, holding_time, next_state and, if there are
 any, reward, event, trajectory.  *Time stamps*: one row per moment at which the state changed, with time, state, action and, if
-there are any, reward, event, trajectory; the last sojourn of every trajectory is then unfinished (censored): its length is a
-lower bound only, known where the last row repeats the state at a later time or carries no action.
+there are any, the same; the last sojourn of every trajectory is then unfinished (censored): its length is a
+lower bound only, known where the last row repeats the state at a later time or carries no action.  Columns `silent:NAME` say how
+often that event was seen during the sojourn without leading anywhere.
 """
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from sojourn.errors import FileError, require
+from sojourn.control.log_columns import SILENT, Coded, coded, columns_of
+from sojourn.errors import FileError, unknown_name
+from sojourn.kernels.event_counts import UNKNOWN
+from sojourn.learn.learner import History
+from sojourn.model.events import EventTable
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.names import Names, plain
 
 SOJOURNS = ("state", "action", "holding_time", "next_state")
 STAMPS = ("time", "state", "action")
 OPTIONAL = ("reward", "event", "trajectory")
-CHUNK = 65536
-UNSEEN = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +49,7 @@ class Log:
     censored_action: np.ndarray
     censored_time: np.ndarray
     row: np.ndarray
+    silent: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.state)
@@ -68,8 +69,46 @@ class Log:
         pair, tau = knowledge.pair_table[self.state[which], self.action[which]], self.holding_time[which]
         running = knowledge.running[pair] * tau
         lump = knowledge.reward[pair] if self.reward is None else self.reward[which] - running
-        return {"state": self.state[which], "action": self.action[which], "holding_time": tau, "next_state": self.next_state[which],
-                "lump": lump, "running": running}
+        found = {"state": self.state[which], "action": self.action[which], "holding_time": tau,
+                 "next_state": self.next_state[which], "lump": lump, "running": running}
+        return found if knowledge.events is None else {**found, **self._labels(knowledge.events, which)}
+
+    def _labels(self, table: EventTable, which: slice) -> dict[str, np.ndarray]:
+        """Return the event of each sojourn as its number (UNKNOWN where none is said), and how often silent ones were seen."""
+        found = {}
+        if self.event is not None:
+            place = np.full(max(1, len(self.events)), UNKNOWN, dtype=np.int64)
+            for i, name in enumerate(self.events):
+                if name not in table.names and not blank(name):
+                    row = int(self.row[np.argmax(self.event == i)])
+                    raise FileError(f"row {row} has event {name!r}: {unknown_name('event', str(name), table.names)}")
+                place[i] = UNKNOWN if blank(name) else table.names.index(name)
+            found["event"] = place[self.event[which]]
+        unknown = sorted(set(self.silent) - {table.names[k] for k in table.silent})
+        if unknown:
+            raise FileError(f"the log has a column 'silent:{unknown[0]}', but {unknown[0]!r} is not declared as an event that may "
+                            "lead nowhere; drop the column, or declare it.")
+        if len(table.silent):
+            nothing = np.zeros(len(self.state[which]), dtype=np.int64)
+            columns = [self.silent[table.names[k]][which] if table.names[k] in self.silent else nothing for k in table.silent]
+            found["silent"] = np.stack(columns, axis=1)
+        return found
+
+    def history(self, knowledge: Knowledge, which: slice = slice(None)) -> History:
+        """Return sojourns as a learner is told of them."""
+        return history_of(self.parts(knowledge, which))
+
+
+def history_of(parts: Mapping[str, np.ndarray]) -> History:
+    """Return the columns of `Log.parts` as a history."""
+    columns = {name: np.asarray(values) for name, values in parts.items()}
+    event, silent = columns.pop("event", None), columns.pop("silent", None)
+    return replace(History.of_parts(**columns), event=event, silent=silent)
+
+
+def blank(value: Any) -> bool:
+    """Return whether a cell is empty."""
+    return value is None or value != value or value == ""
 
 
 def read_log(log: Any, knowledge: Knowledge | None = None, contiguous: bool = True,
@@ -79,136 +118,24 @@ def read_log(log: Any, knowledge: Knowledge | None = None, contiguous: bool = Tr
     With `knowledge` states and actions must be among its own.  Rows of one trajectory must follow each other (each begins in the
     state to which the last led), unless `contiguous` is False.
     """
-    given = _columns(log, columns or {})
-    coded = _Columns(given)
-    if not len(coded) and coded.names:
-        raise FileError(f"the log has 0 rows under {', '.join(coded.names)}; there is nothing to learn from.")
-    known = set(coded.names)
+    table = _Columns(columns_of(log, columns or {}))
+    if not len(table) and table.names:
+        raise FileError(f"the log has 0 rows under {', '.join(table.names)}; there is nothing to learn from.")
+    known = set(table.names)
     if set(SOJOURNS) <= known:
-        found = _sojourns(coded, knowledge, contiguous)
+        found = _sojourns(table, knowledge, contiguous)
     elif set(STAMPS) <= known:
-        found = _stamps(coded, knowledge)
+        found = _stamps(table, knowledge)
     else:
-        raise FileError(f"the log has the columns {', '.join(map(str, coded.names))}; it needs {', '.join(SOJOURNS)}, or the "
+        raise FileError(f"the log has the columns {', '.join(map(str, table.names))}; it needs {', '.join(SOJOURNS)}, or the "
                         "time stamps "
                         f"{', '.join(STAMPS)}. Rename its columns (`columns={{'theirs': 'ours'}}`).")
     if not len(found):
-        raise FileError(f"the log has {len(coded)} rows and no complete sojourn; there is nothing to learn from.")
+        raise FileError(f"the log has {len(table)} rows and no complete sojourn; there is nothing to learn from.")
     return found
 
 
 # ---- columns -------------------------------------------------------------------------------------------------------
-
-
-def _columns(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
-    """Return {our name: values}; values are arrays, or coded already (from a CSV file)."""
-    found = _read_columns(log, renamed)
-    missing = sorted(set(renamed) - set(found))
-    if missing:
-        raise FileError(f"columns renames {missing[0]!r}, which is not a column of the log; it has {', '.join(found)}.")
-    return {renamed.get(name, name): values for name, values in found.items()}
-
-
-def _read_columns(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
-    if isinstance(log, (str, PathLike)):
-        path = Path(log)
-        if not path.is_file():
-            raise FileError(f"there is no file {str(path)!r}; give a .csv or .parquet file.")
-        if path.suffix.lower() in (".parquet", ".pq"):
-            require("pyarrow", "frame")
-            import pyarrow.parquet
-
-            try:
-                table = pyarrow.parquet.read_table(path)
-            except (OSError, ValueError) as error:
-                raise FileError(f"{str(path)!r} cannot be read as Parquet: {error}.") from error
-            return {name: table.column(name).to_pandas().to_numpy() for name in table.column_names}
-        return _csv_columns(path, renamed)
-    if isinstance(log, Mapping):
-        return {str(name): np.asarray(values) if not isinstance(values, list) else values for name, values in log.items()}
-    if hasattr(log, "columns") and hasattr(log, "__getitem__"):
-        return {str(name): log[name].to_numpy() for name in log.columns}
-    raise FileError(f"the log is a {type(log).__name__}; give a path to a .csv or .parquet file, a data frame, or a dict of "
-                    "columns.")
-
-
-@dataclass(eq=False)
-class Coded:
-    """A column as numbers of the different values in it, in order of appearance."""
-
-    code: np.ndarray
-    values: list[Any]
-
-
-def coded(values: Iterable[Any], into: dict[Any, int] | None = None) -> Coded:
-    """Return a column with each value replaced by its number."""
-    index: dict[Any, int] = {} if into is None else into
-    array = values if isinstance(values, np.ndarray) else None
-    if array is not None and array.dtype.kind in "iub":
-        different, inverse = np.unique(array, return_inverse=True)
-        return Coded(inverse.astype(np.int32), different.tolist())
-    listed = array.tolist() if array is not None else values
-    code = np.fromiter((index.setdefault(value, len(index)) for value in listed), dtype=np.int32)
-    return Coded(code, list(index))
-
-
-def _csv_columns(path: Path, renamed: Mapping[str, str]) -> dict[str, Any]:
-    """Read a CSV file in pieces: numbers as floats, everything else coded, so that 10^7 rows fit into memory."""
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream)
-            header = [name.strip() for name in next(reader, [])]
-            if len(set(header)) < len(header) or not any(header):
-                raise FileError(f"{str(path)!r} begins with {header!r}; the first line must name the columns, each once.")
-            numeric = {"holding_time", "time", "reward"}
-            parts: dict[str, list[np.ndarray]] = {name: [] for name in header}
-            index: dict[str, dict[Any, int]] = {name: {} for name in header if renamed.get(name, name) not in numeric}
-            chunk: list[list[str]] = []
-            done = 0
-
-            def flush() -> None:
-                nonlocal done
-                wrong = next((i for i, row in enumerate(chunk) if len(row) != len(header)), None)
-                if wrong is not None:
-                    raise FileError(f"row {done + wrong + 1} of {str(path)!r} has {len(chunk[wrong])} cells, the header has "
-                                    f"{len(header)}.")
-                for name, column in zip(header, zip(*chunk)):
-                    if name in index:
-                        own = index[name]
-                        codes = (own.setdefault(x, len(own)) for x in column)
-                        parts[name].append(np.fromiter(codes, dtype=np.int32, count=len(column)))
-                    else:
-                        parts[name].append(_floats(name, column, done))
-                done += len(chunk)
-                chunk.clear()
-
-            for row in reader:
-                if row:
-                    chunk.append(row)
-                    if len(chunk) == CHUNK:
-                        flush()
-            if chunk:
-                flush()
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise FileError(f"{str(path)!r} cannot be read as CSV: {error}.") from error
-    empty = np.zeros(0)
-    whole = {name: np.concatenate(pieces) if pieces else empty for name, pieces in parts.items()}
-    return {name: Coded(values, list(index[name])) if name in index else values for name, values in whole.items()}
-
-
-def _floats(name: str, column: tuple[str, ...], before: int) -> np.ndarray:
-    """Return texts as numbers; an empty cell is NaN."""
-    try:
-        return np.array(column, dtype=np.float64) if "" not in column else np.array([x or "nan" for x in column], dtype=np.float64)
-    except ValueError:
-        for i, text in enumerate(column):
-            try:
-                float(text or "nan")
-            except ValueError:
-                raise FileError(f"row {before + i + 1} has {name} {text!r}, which is no number. If the columns are swapped, "
-                                "rename them.") \
-                    from None
-        raise
 
 
 class _Columns:
@@ -278,7 +205,7 @@ def _names(kind: str, columns: _Columns, names: tuple[str, ...], known: Names | 
                                 "rename them; else add it to the model or drop these rows.") from None
         return [place[code] for code in codes], known
     for i, value in enumerate(values):
-        if value is None or value != value or value == "":
+        if blank(value):
             name, row = _first(codes, names, i)
             raise FileError(f"row {row} has no {name} (it is {value!r}); every row needs one. Correct or drop it.")
     if texts and all(value.lstrip("-").isdigit() and str(int(value)) == value for value in values):
@@ -320,6 +247,20 @@ def _extras(columns: _Columns) -> tuple[np.ndarray | None, np.ndarray | None, tu
     return reward, event, tuple(events)
 
 
+def _silent(columns: _Columns) -> dict[str, np.ndarray]:
+    """Return {event: how often it was seen without leading anywhere, per row} from the columns `silent:NAME`; empty is 0."""
+    found = {}
+    for name in columns.names:
+        if str(name).startswith(SILENT):
+            times = np.nan_to_num(columns.numbers(name, missing=True), nan=0.0)
+            bad = np.flatnonzero((times < 0) | (times != np.floor(times)))
+            if bad.size:
+                raise FileError(f"row {bad[0] + 1} has {name} {times[bad[0]]:g}; it must be a whole number of times "
+                                f"({bad.size} rows are not).")
+            found[str(name)[len(SILENT):]] = times.astype(np.int64)
+    return found
+
+
 def _sojourns(columns: _Columns, knowledge: Knowledge | None, contiguous: bool) -> Log:
     tau = columns.numbers("holding_time", positive=True)
     (state, after), states = _names("state", columns, ("state", "next_state"), knowledge.states if knowledge else None)
@@ -333,7 +274,7 @@ def _sojourns(columns: _Columns, knowledge: Knowledge | None, contiguous: bool) 
                         "out.")
     nothing = np.zeros(0, dtype=np.int32)
     return Log(states, actions, state, action, tau, after, reward, event, events, count, nothing, nothing, np.zeros(0),
-               np.arange(1, len(tau) + 1))
+               np.arange(1, len(tau) + 1), _silent(columns))
 
 
 def _check_contiguous(state: np.ndarray, after: np.ndarray, action: np.ndarray, trajectory: np.ndarray | None, states: Names,
@@ -383,21 +324,22 @@ def _stamps(columns: _Columns, knowledge: Knowledge | None) -> Log:
     cut = np.flatnonzero(stays)
     return Log(states, actions, state[whole], action[whole], tau[whole], state[whole + 1], None if reward is None else
     reward[whole],
-               None if event is None else event[whole], events, count, state[cut], action[cut], tau[cut], whole + 1)
+               None if event is None else event[whole], events, count, state[cut], action[cut], tau[cut], whole + 1,
+               {name: times[whole] for name, times in _silent(columns).items()})
 
 
 def _stamped_actions(columns: _Columns, knowledge: Knowledge | None, same: np.ndarray) -> tuple[list[np.ndarray], Names]:
     """Return the actions; the last row of a trajectory may have none."""
     values = columns.columns["action"]
     part = values if isinstance(values, Coded) else coded(values)
-    blank = np.array([v is None or v != v or v == "" for v in part.values] or [False])[part.code]
-    bad = blank & np.concatenate([same, [False]])
+    empty = np.array([blank(v) for v in part.values] or [False])[part.code]
+    bad = empty & np.concatenate([same, [False]])
     if bad.any():
         raise FileError(f"row {int(np.argmax(bad)) + 1} has no action; only the last row of a trajectory may have none.")
-    if blank.any():
-        some = int(part.code[np.argmin(blank)]) if not blank.all() else 0
-        columns.columns["action"] = Coded(np.where(blank, some, part.code), part.values)
-        keep = [v for v in part.values if not (v is None or v != v or v == "")]
+    if empty.any():
+        some = int(part.code[np.argmin(empty)]) if not empty.all() else 0
+        columns.columns["action"] = Coded(np.where(empty, some, part.code), part.values)
+        keep = [v for v in part.values if not blank(v)]
         index = {v: i for i, v in enumerate(keep)}
         place = np.array([index.get(v, 0) for v in part.values], dtype=np.int32)
         columns.columns["action"] = Coded(place[columns.columns["action"].code], keep)

@@ -11,18 +11,25 @@ from sojourn.control.database import Words, transaction
 from sojourn.errors import ControlError
 
 APPLICATION_ID = 0x534A4354  # "SJCT" in the file's header
-FORMAT = 1
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}  # n: what turns format n into n + 1
+FORMAT = 2
 
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL, checksum TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE reports (seq INTEGER PRIMARY KEY, at REAL NOT NULL, state TEXT, action TEXT NOT NULL, holding_time REAL NOT NULL,
-  next_state TEXT NOT NULL, reward REAL, event TEXT, answer TEXT NOT NULL, chain BLOB NOT NULL);
+  next_state TEXT NOT NULL, reward REAL, event TEXT, answer TEXT NOT NULL, chain BLOB NOT NULL, silent TEXT);
 CREATE TABLE notes (number INTEGER PRIMARY KEY, after_seq INTEGER NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL,
   body BLOB NOT NULL, chain BLOB NOT NULL);
 CREATE TABLE snapshots (number INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL, note INTEGER NOT NULL, chain BLOB NOT NULL,
   payload BLOB NOT NULL, checksum TEXT NOT NULL);
 """
+
+
+def _room_for_silent_events(database: sqlite3.Connection) -> None:
+    """From 1 to 2: reports may say how often events were seen that led nowhere."""
+    database.execute("ALTER TABLE reports ADD COLUMN silent TEXT")
+
+
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: _room_for_silent_events}  # n: what turns format n into n + 1
 
 
 def damaged(what: str) -> str:
@@ -104,7 +111,12 @@ def keep_copy(database: sqlite3.Connection, target: Path) -> None:
         os.rename(half, target)
     finally:
         half.unlink(missing_ok=True)
-    folder = os.open(target.parent, os.O_RDONLY)
+    sync_folder(target)
+
+
+def sync_folder(path: Path) -> None:
+    """Make a new name in a folder last."""
+    folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:

@@ -11,11 +11,12 @@ import numpy as np
 
 from sojourn.control.values import read, written
 from sojourn.errors import ParameterError
-from sojourn.learn.catalogue import is_named, said_name
+from sojourn.learn.catalogue import LEARNERS, is_named, said_name
 from sojourn.learn.learner import checked_knowledge
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.knowledge_file import knowledge_from, knowledge_tree
 from sojourn.model.pack import pack, unpack
+from sojourn.model.scalars import is_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +36,11 @@ class Setting:
     shadow: bool = False
     window: int = 100
     false_alarms: float = 0.01
+    max_late: int = 0
 
     def to_bytes(self) -> bytes:
-        plain = {name: getattr(self, name) for name in ("learner", "parameters", "seed", "shadow", "window", "false_alarms")}
+        plain = {name: getattr(self, name) for name in ("learner", "parameters", "seed", "shadow", "window", "false_alarms",
+                                                      "max_late")}
         return pack({**plain, "forbidden": np.array(self.forbidden, dtype=np.int64).reshape(-1, 2), "start": written(self.start),
                      "safe_action": written(self.safe_action, "safe_action"), "knowledge": knowledge_tree(self.knowledge)})
 
@@ -65,12 +68,14 @@ class Setting:
             length = np.diff(known.support_start)
             told = {"support_start": np.concatenate([[0], np.cumsum(length[keep])]),
                     "support_state": known.support_state[np.repeat(keep, length)]}
+        if known.events is not None:
+            told["events"] = known.events.of_pairs(keep)
         return replace(known, pair_start=start, pair_action=known.pair_action[keep], reward=known.reward[keep],
                        running=known.running[keep], **told)
 
 
 def checked_setting(knowledge: Any, learner: Any, start: Any, seed: int, parameters: Mapping[str, Any] | None, safe_action: Any,
-                    forbidden: Any, shadow: bool, window: int, false_alarms: float) -> Setting:
+                    forbidden: Any, shadow: bool, window: int, false_alarms: float, max_late: int) -> Setting:
     """Return the setting, or say which part of it cannot be."""
     known = checked_knowledge(knowledge)
     if not is_named(learner):
@@ -85,12 +90,11 @@ def checked_setting(knowledge: Any, learner: Any, start: Any, seed: int, paramet
     for part, names in ((known.states, "state"), (known.actions, "action")):
         for value in part if not isinstance(part.values, range) else ():
             written(value, names)
-    if known.events is not None and (known.events.next_state < 0).any():
-        raise ParameterError(f"{int((known.events.next_state < 0).sum())} rows of knowledge.events lead nowhere, and a "
-                             "controller cannot be told how often such events were seen; use knowledge() without events.")
-    if known.events is not None and forbidden:
-        raise ParameterError(f"forbidden is {forbidden!r} and knowledge.events is given; together they are not supported. Leave "
-                             "the forbidden actions out of the model.")
+    if not is_whole(max_late) or max_late < 0:
+        raise ParameterError(f"max_late is {max_late!r}; it must be a number of answers, 0 (none: wait for every plan) or more.")
+    if max_late and said_name(learner) not in LEARNERS:
+        raise ParameterError(f"max_late is {max_late} and the learner is {said_name(learner)!r}; only plans of the catalogue's own "
+                             "learners (`sojourn learners`) can be made by another process. Leave max_late at 0.")
     given = dict(parameters or {})
     try:
         json.dumps(given, allow_nan=False)
@@ -98,8 +102,7 @@ def checked_setting(knowledge: Any, learner: Any, start: Any, seed: int, paramet
         raise ParameterError(f"parameters are {given!r}; a controller's file holds numbers, texts and lists ({error}).") from None
     first = known.states[known.states.position(start, "start", ParameterError)]
     return Setting(known, said_name(learner), given, int(seed), first, safe_action, _forbidden_pairs(known, forbidden),
-    bool(shadow),
-                   window, float(false_alarms))
+                   bool(shadow), window, float(false_alarms), int(max_late))
 
 
 def _forbidden_pairs(known: Knowledge, forbidden: Any) -> tuple[tuple[int, int], ...]:

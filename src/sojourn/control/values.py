@@ -17,7 +17,12 @@ def written(value: Any, name: str = "state", error: type[SojournError] = Paramet
     >>> written((1, "up")), written("up"), written(np.int64(3)), written(None)
     ('[1,"up"]', '"up"', '3', 'null')
     """
-    return json.dumps(_plain(value, name, error), separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(_plain(value, name, error), separators=(",", ":"), ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as wrong:
+        raise error(f"{name} is {value!r}, which is no text that a file can hold ({wrong.reason}); say it otherwise.") from None
+    return text
 
 
 def _plain(value: Any, name: str, error: type[SojournError]) -> Any:
@@ -37,8 +42,9 @@ def read(text: str | None) -> Any:
     >>> read('[1,"up",[2]]')
     (1, 'up', (2,))
     """
-    return None if text is None else _tuples(json.loads(text))
+    return None if text is None else tuples(json.loads(text))
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+def tuples(value: Any) -> Any:
+    """Return lists, in which tuples were written, as tuples."""
+    return tuple(map(tuples, value)) if isinstance(value, list) else value

@@ -100,14 +100,19 @@ def one_plan(state, desk, own):
 
 
 def filled_in(form: Callable[..., Any], plan: Any, body: Any = None) -> FunctionType:
-    """Return `walk_plans` or `one_plan` with the blanks filled in, not compiled.
+    """Return `walk_plans` or `one_plan` with the blanks filled in, not compiled."""
+    return filled_with(form, plan=plan, body=body)
 
-    It passes for a function of the file of `plan`, because numba keeps compiled code by file and name.
+
+def filled_with(form: Callable[..., Any], **parts: Any) -> FunctionType:
+    """Return `form` with its blanks filled in, not compiled.
+
+    It passes for a function of the file of the first part, because numba keeps compiled code by file and name.
     """
-    source = getattr(plan, "py_func", plan)
-    name = "_".join(getattr(part, "py_func", part).__name__ for part in (form, plan, body) if part is not None)
+    source = getattr(next(iter(parts.values())), "py_func", next(iter(parts.values())))
+    name = "_".join(getattr(part, "py_func", part).__name__ for part in (form, *parts.values()) if part is not None)
     code = form.__code__.replace(co_filename=source.__code__.co_filename, co_name=name, co_qualname=name)
-    made = FunctionType(code, {**form.__globals__, "plan": plan, "body": body}, name)
+    made = FunctionType(code, {**form.__globals__, **parts}, name)
     made.__module__, made.__qualname__ = source.__module__, name
     return made
 

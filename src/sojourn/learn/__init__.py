@@ -9,7 +9,7 @@ _HOME = {
     "extended_iteration": "optimism", "Optimistic": "optimism", "extended_value_iteration": "plausible",
     "fast_extended_value_iteration": "plausible", "Wrapper": "wrapper",
     "CTUCRL": "ct_ucrl", "Doubling": "doubling", "DoublingCTUCRL": "doubling", "UnknownRatesCTUCRL": "unknown_bounds",
-    "LEARNERS": "catalogue",
+    "LEARNERS": "catalogue", "HoldingSet": "holding_sets", "Steps": "uniformised", "ActingLearner": "acting",
 }
 __all__ = sorted(_HOME)
 

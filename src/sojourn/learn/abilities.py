@@ -34,6 +34,7 @@ class Abilities:
     saves: bool = False  # state() and restore(state)
     shows: bool = False  # snapshot(): tables of what the last plan was based on
     compiled_plan: Any = None  # plan(state, desk, own), see kernels/driver.py
+    compiled_act: Any = None  # (act, learn), see kernels/acting.py
 
 
 def is_learner(value: Any) -> bool:
@@ -56,9 +57,10 @@ def abilities_of(learner: Any) -> Abilities:
     """Return what `learner` can do: as its class declares it; of an object that is no child of Learner, by the methods it has."""
     own = vars(learner) if hasattr(learner, "__dict__") else {}
     if isinstance(learner, Learner):
-        compiled = None if "plan" in own else type(learner).compiled_plan  # an object may bring a plan of its own
+        compiled = None if "plan" in own else learner.compiled()  # an object may bring a plan of its own
         folds = learner.folds and "observe" not in own and isinstance(learner.counts, Counts)
-        return Abilities(hasattr(learner, "act"), folds, True, True, True, compiled)
+        acting = None if {"act", "observe"} & own.keys() else getattr(learner, "compiled_act", None)
+        return Abilities(hasattr(learner, "act"), folds, True, True, True, compiled, acting)
     return Abilities(
         acts=hasattr(learner, "act"), folds=isinstance(getattr(learner, "counts", None), Counts),
         observes=hasattr(learner, "observe"), saves=hasattr(learner, "state") and hasattr(learner, "restore"),

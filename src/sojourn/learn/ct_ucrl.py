@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError, RewardScaleWarning
-from sojourn.learn.counts import Counts
-from sojourn.learn.learner import Learner, Plan
+from sojourn.learn.counts import Counts, pairs_of
+from sojourn.learn.holding_sets import ESTIMATORS, Cells, HoldingSet, kl_holding_set, mean_set
+from sojourn.learn.learner import History, Learner, Plan
 from sojourn.learn.optimism import Optimistic, extended_iteration
 from sojourn.learn.plausible import PlausibleSet, plausible_set
 from sojourn.model.knowledge import Knowledge
@@ -30,15 +31,20 @@ class CTUCRL(Learner):
       range of what one decision pays on average, over the rates that the learner is told.
     - `stop`: "printed" is eq:stop, a span in uniformised units; "gain" is eq:optimistic-model, 1/sqrt(t) in gain units.
     - `planning`: "printed" iterates eq:EVI from 0; "fast" ends in the same test (see `FastIteration` in learn/plausible.py).
+    - `estimator` of the mean holding times: "truncated" is the paper's, beside it "mean", "median-of-means" and "kl", each with a
+      radius that holds as often (learn/holding_sets.py).
     - `unknown_rewards`: plan with the empirical mean reward plus Jaksch's radius (the paper's footnote); rewards within
       `reward_range`, or within [0, 1].
     """
 
+    folds = True
+
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
                  reward_range: tuple[float, float] | str | None = None, stop: str = "printed", planning: str = "printed",
-                 unknown_rewards: bool = False, seed: int | np.random.SeedSequence = 0):
+                 unknown_rewards: bool = False, estimator: str = "truncated", seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, seed)
         self.delta = confidence(delta, horizon)
+        self.estimator = one_of("estimator", estimator, ESTIMATORS)
         self.radius_scale = positive("radius_scale", radius_scale)
         self.stop = one_of("stop", stop, ("printed", "gain"))
         self.planning = one_of("planning", planning, ("printed", "fast"))
@@ -46,13 +52,29 @@ class CTUCRL(Learner):
         self.reward_scale = reward_width(reward_range, knowledge)
         if reward_range is None and not unknown_rewards:
             warn_of_scale(knowledge)
-        self.counts = Counts(knowledge, self.delta)
+        self.counts = Counts(knowledge, self.delta if self.estimator == "truncated" else None)
+        self.cells = Cells(knowledge) if self.estimator == "median-of-means" else None
+        self.folds = self.cells is None
         self.values: np.ndarray | None = None  # u of the last plan, where the next fast one starts
         self.plausible: PlausibleSet = self.plausible_now()  # as it was when the last plan was made
 
     def plausible_now(self) -> PlausibleSet:
         """Return the plausible models given everything counted so far (step 4a)."""
-        return plausible_set(self.counts, self.knowledge, self.delta, self.radius_scale, self.unknown_rewards, self.reward_scale)
+        return plausible_set(self.counts, self.knowledge, self.delta, self.radius_scale, self.unknown_rewards, self.reward_scale,
+                             self.holding_now())
+
+    def holding_now(self) -> HoldingSet | None:
+        """Return what is plausible of the holding times; None leaves it to the paper's truncated mean."""
+        given = self.counts, self.knowledge, self.delta, self.radius_scale
+        if self.cells is not None:
+            return self.cells.set(*given)
+        return {"mean": mean_set, "kl": kl_holding_set}[self.estimator](*given) if self.estimator in ("mean", "kl") else None
+
+    def observe(self, history: History) -> None:
+        """Count a chunk of epochs; a median of means keeps the single times as well."""
+        super().observe(history)
+        if self.cells is not None:
+            self.cells.add(pairs_of(history, self.knowledge), history.holding_time)
 
     def tolerance(self) -> float:
         """Return the span at which planning may stop: 1/sqrt(t) in uniformised units (eq:stop), or in gain units."""
@@ -88,13 +110,16 @@ class CTUCRL(Learner):
 
     def remembered(self) -> dict[str, Any]:
         """Return the values of the last plan and the set it was made from."""
-        return {"values": np.zeros(0) if self.values is None else self.values.copy(), "plausible": self.plausible.state()}
+        more = {} if self.cells is None else {"cells": self.cells.state()}
+        return {"values": np.zeros(0) if self.values is None else self.values.copy(), "plausible": self.plausible.state(), **more}
 
     def recall(self, state: dict[str, Any]) -> None:
         """Take back what `remembered` returned."""
         values = np.array(state["values"], dtype=np.float64)
         self.values = values if values.size else None
         self.plausible = PlausibleSet.restored(state["plausible"])
+        if self.cells is not None:
+            self.cells.restore(state["cells"])
 
 
 def confidence(delta: float | None, horizon: float | None) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 from sojourn.errors import ParameterError, ToleranceError, require
 from sojourn.learn.counts import Counts
 from sojourn.learn.kl_set import KLSet, kl_set
+from sojourn.learn.open_set import OpenSet, best_on_mean, open_set
 from sojourn.learn.optimism import extended_iteration
 from sojourn.learn.posterior import Posterior
 from sojourn.model.knowledge import Knowledge
@@ -44,6 +45,7 @@ class Estimate:
     next_state: np.ndarray
     probability: np.ndarray
     probability_bounds: np.ndarray  # (E, 2)
+    unseen: np.ndarray  # (P,) the most that all successors not yet seen may have together
     mean_lump: np.ndarray  # lump sum paid on average; NaN where never tried
     policy: np.ndarray
     gain: float
@@ -78,6 +80,10 @@ class Estimate:
         entries = range(self.row_start[pair], self.row_start[pair + 1])
         return {self.knowledge.states[self.next_state[i]]: (float(self.probability_bounds[i, 0]), float(self.probability[i]),
                                                             float(self.probability_bounds[i, 1])) for i in entries}
+
+    def unseen_of(self, state: Any, action: Any) -> float:
+        """Return the most that all successors of a choice that were not yet seen may have together, as a probability."""
+        return float(self.unseen[self.knowledge.pair(state, action)])
 
     def frame(self) -> Any:
         """Return one row per choice as a pandas DataFrame (needs the extra `frame`)."""
@@ -114,26 +120,48 @@ def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) ->
     if counts.scale:
         raise ParameterError(f"the counts leave out long holding times (scale {counts.scale:g}); an estimate needs all of them: "
                              "count with Counts(knowledge).")
-    belief = Posterior(knowledge)
-    sets = kl_set(counts, belief, (1 - confidence) / (2 * knowledge.n_pairs))
-    gain, _, pair = belief.best(*belief.mean(), np.array(knowledge.pair_start[:-1], dtype=np.int64))
-    high, hopeful = _largest_gain(sets, knowledge)
-    low = -_largest_gain(*_against(sets, knowledge, pair))[0]
+    if knowledge.events is not None:
+        raise ParameterError("events are declared, and these counts are of jumps, which say nothing of what events pay; use a "
+                             "learner of events (such as 'events-psrl'), or knowledge without events.")
+    level = (1 - confidence) / (2 * knowledge.n_pairs)
     start, after, count = counts.rows()
     share = count / np.repeat(np.maximum(1, counts.visits), np.diff(start))
     tried = counts.visits > 0
+    gain, pair, sets, worst, radius = (_told if knowledge.supports_known else _untold)(counts, knowledge, level)
+    high, hopeful = _largest_gain(sets, knowledge)
+    low = -_largest_gain(worst, alone(knowledge, pair))[0]
+    unseen = -np.expm1(-radius)
+    if knowledge.support_start is not None:
+        unseen[np.diff(start) == np.diff(knowledge.support_start)] = 0.0
+    rate_bounds = np.stack([sets.rate_low, sets.rate_high], axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.clip(counts.visits / counts.holding_sum, knowledge.rate_min, knowledge.rate_max)
         lump = counts.reward_sum / counts.visits
     return Estimate(
         knowledge=knowledge, confidence=confidence, visits=counts.visits.copy(), rate=np.where(tried, rate, np.nan),
-        rate_bounds=np.stack([sets.rate_low, sets.rate_high], axis=1), row_start=start, next_state=after, probability=share,
-        probability_bounds=_shares(share, np.repeat(sets.row_radius, np.diff(start))), mean_lump=np.where(tried, lump, np.nan),
-        policy=np.array(knowledge.pair_action[pair]), gain=float(gain), gain_bounds=(min(low, float(gain)), max(high, float(gain))),
-        optimistic_policy=np.array(hopeful), wrong_bounds=sets.empty_intervals)
+        rate_bounds=rate_bounds, row_start=start, next_state=after, probability=share,
+        probability_bounds=_shares(share, np.repeat(radius, np.diff(start))), unseen=unseen,
+        mean_lump=np.where(tried, lump, np.nan), policy=np.array(knowledge.pair_action[pair]), gain=float(gain),
+        gain_bounds=(min(low, float(gain)), max(high, float(gain))), optimistic_policy=np.array(hopeful),
+        wrong_bounds=sets.empty_intervals)
 
 
-def _largest_gain(sets: KLSet, knowledge: Knowledge) -> tuple[float, np.ndarray]:
+def _told(counts: Counts, knowledge: Knowledge, level: float) -> tuple[float, np.ndarray, KLSet, KLSet, np.ndarray]:
+    """Return (gain and pairs of the best policy now, what is open, the same for that policy alone at costs, radii of the rows)."""
+    belief = Posterior(knowledge)
+    sets = kl_set(counts, belief, level)
+    gain, pair = belief.best_of_mean(np.array(knowledge.pair_start[:-1], dtype=np.int64))
+    return gain, pair, sets, _against(sets, knowledge, pair), sets.row_radius
+
+
+def _untold(counts: Counts, knowledge: Knowledge, level: float) -> tuple[float, np.ndarray, OpenSet, OpenSet, np.ndarray]:
+    """Return the same where nobody said which jumps are possible."""
+    sets = open_set(counts, knowledge, level)
+    gain, pair = best_on_mean(sets, counts, knowledge)
+    return gain, pair, sets, sets.against(pair), sets.problem.radius
+
+
+def _largest_gain(sets: KLSet | OpenSet, knowledge: Knowledge) -> tuple[float, np.ndarray]:
     """Return (a bound that no policy on no model of the set exceeds, the policy that comes near it)."""
     step = np.outer((knowledge.rate_min, knowledge.rate_max), knowledge.reward) + knowledge.running
     tolerance = PRECISION * max(float(np.ptp(step)), 1e-300) / knowledge.rate_max
@@ -141,19 +169,23 @@ def _largest_gain(sets: KLSet, knowledge: Knowledge) -> tuple[float, np.ndarray]
         found = extended_iteration(sets.iteration(), knowledge, tolerance, max_steps=MAX_STEPS)
     except ToleranceError as error:  # what was reached is a bound all the same
         found = error.best  # type: ignore[assignment]
-    return min(found.gain, float(step.max())), found.policy
+    return min(found.gain, float(step.max())), np.asarray(found.policy)
 
 
-def _against(sets: KLSet, knowledge: Knowledge, pair: np.ndarray) -> tuple[KLSet, Knowledge]:
-    """Return the set and the knowledge in which `pair` is all that can be played and every payment is a cost."""
-    rows = sets.rows
-    entries = np.concatenate([np.arange(rows.row_start[k], rows.row_start[k + 1]) for k in pair])
-    known = replace(
-        knowledge, pair_start=np.arange(knowledge.n_states + 1), pair_action=np.array(knowledge.pair_action[pair]),
-        reward=-knowledge.reward[pair], running=-knowledge.running[pair], events=None,
-        support_start=np.concatenate([[0], np.cumsum(rows.size[pair])]).astype(np.int64), support_state=rows.next_state[entries])
-    return KLSet(Posterior(known), sets.visits[pair], sets.count[entries], sets.row_radius[pair], sets.rate_low[pair],
-                 sets.rate_high[pair], 0), known
+def alone(knowledge: Knowledge, pair: np.ndarray) -> Knowledge:
+    """Return the knowledge in which `pair` is all that can be played and every payment is a cost."""
+    return replace(knowledge, pair_start=np.arange(knowledge.n_states + 1), pair_action=np.array(knowledge.pair_action[pair]),
+                   reward=-knowledge.reward[pair], running=-knowledge.running[pair], events=None, support_start=None,
+                   support_state=None)
+
+
+def _against(sets: KLSet, knowledge: Knowledge, pair: np.ndarray) -> KLSet:
+    """Return the set in which `pair` is all that can be played and every payment is a cost."""
+    entries = np.concatenate([np.arange(sets.row_start[k], sets.row_start[k + 1]) for k in pair])
+    start = np.concatenate([[0], np.cumsum(np.diff(sets.row_start)[pair])]).astype(np.int64)
+    known = replace(alone(knowledge, pair), support_start=start, support_state=sets.next_state[entries])
+    return KLSet(Posterior(known), start, sets.next_state[entries], sets.visits[pair], sets.count[entries], sets.row_radius[pair],
+                 sets.rate_low[pair], sets.rate_high[pair], 0)
 
 
 def _shares(share: np.ndarray, radius: np.ndarray) -> np.ndarray:

@@ -62,6 +62,12 @@ class EventCounts:
         for found, times in silent:
             np.add.at(self.count, found[first:], times[first:])
 
+    def check(self, history: History) -> None:
+        """Raise as `observe` would; nothing is counted."""
+        pairs = pairs_of(history, self.knowledge)
+        self.rows_of(pairs, history)
+        self._silent_rows(pairs, history)
+
     def rows_of(self, pairs: np.ndarray, history: History) -> np.ndarray:
         """Return the row of each epoch, or say which cannot be told."""
         after = np.asarray(history.next_state, dtype=np.int64)
@@ -71,6 +77,14 @@ class EventCounts:
         if (rows < 0).any():
             self._refuse(pairs, after, labels, rows)
         return rows
+
+    def paid(self, history: History) -> np.ndarray:
+        """Return what the events of each epoch paid."""
+        pairs = pairs_of(history, self.knowledge)
+        found = self.table.payment[self.rows_of(pairs, history)].copy()
+        for rows, times in self._silent_rows(pairs, history):
+            found += times * self.table.payment[rows]
+        return np.asarray(found)
 
     def _silent_rows(self, pairs: np.ndarray, history: History) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return (rows, how often) for each event that leads nowhere somewhere."""

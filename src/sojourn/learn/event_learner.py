@@ -73,6 +73,10 @@ class EventLearner(Learner):
             self.rejected_epoch = self.counts.epoch
         return found
 
+    def check(self, history: History) -> None:
+        """Raise if one of the epochs could not be counted: by its successor, its label, or what it leaves unsaid."""
+        self.events.check(history)
+
     def observe(self, history: History) -> None:
         """Count a chunk of epochs: its events, and its jumps; one that cannot be true is refused and nothing is counted."""
         self.events.observe(history)  # refuses a successor to which no event leads

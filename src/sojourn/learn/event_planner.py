@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from sojourn.kernels.event_planning import EventRows, best_event_policy
+from sojourn.kernels.event_planning import EventRows, best_event_policy, event_sweeps
 from sojourn.learn.found import Found
 from sojourn.learn.large_event_planner import large_plan
 from sojourn.model.events import EventTable
@@ -34,6 +34,11 @@ class EventPlanner:
             return large_plan(self.rows, low, high, start, tolerance)
         gain, bias, pair, _ = best_event_policy(self.rows, low, high, start.pair, start.bias, reference, self.place, self.width)
         return Found(gain, bias, pair)
+
+    def bracket(self, low: np.ndarray, high: np.ndarray, found: Found) -> tuple[float, float]:
+        """Return an interval that holds the largest gain when every rate lies in [low, high], from one look at `found`."""
+        least, most, _, _ = event_sweeps(self.rows, low, high, found.bias, 1.0, 1, 0.0)  # one sweep: its step does not matter
+        return float(least), float(most)
 
 
 def band_order(knowledge: Knowledge, table: EventTable) -> tuple[np.ndarray, int]:

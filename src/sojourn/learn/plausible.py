@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from sojourn.kernels import fast_optimism, optimism
 from sojourn.learn.counts import Counts
 from sojourn.learn.optimism import MAX_STEPS, Improved, Optimistic, extended_iteration
 from sojourn.model.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from sojourn.learn.holding_sets import HoldingSet
 
 CHUNK_ENTRIES = 20_000_000  # row entries handled in one kernel call: about 0.1 s
 SUPPORT_DAMPING = 0.9  # uniformise at rate_max / 0.9 where supports are known
@@ -210,16 +213,22 @@ def rate_interval(visits: np.ndarray, mean: np.ndarray, radius: np.ndarray, rate
 
 
 def plausible_set(counts: Counts, knowledge: Knowledge, delta: float, radius_scale: float = 1.0,
-                  unknown_rewards: bool = False, reward_scale: float = 1.0) -> PlausibleSet:
+                  unknown_rewards: bool = False, reward_scale: float = 1.0, holding: HoldingSet | None = None) -> PlausibleSet:
     """Return the plausible models after `counts`.  `radius_scale` multiplies every radius; below 1 nothing is guaranteed.
+
+    `holding` says what is plausible of the holding times, if not the paper's interval around the truncated mean.
 
     With `unknown_rewards` the reward to plan with is the empirical mean plus its radius (unscaled where there is no data, so
     that it exceeds every possible reward); rewards are divided by `reward_scale`.  Paper: alg: CTUCRL, step 3(c) and 4(a)
     """
     n, t = counts.visits.copy(), counts.epoch
     size = (knowledge.n_states, knowledge.max_choices, t, delta)
-    mean, radius = counts.truncated_mean, radius_scale * holding_radius(n, *size, knowledge.rate_min)
-    low, high, empty = rate_interval(n, mean, radius, knowledge.rate_min, knowledge.rate_max)
+    if holding is None:
+        mean, radius = counts.truncated_mean, radius_scale * holding_radius(n, *size, knowledge.rate_min)
+        low, high, missed = rate_interval(n, mean, radius, knowledge.rate_min, knowledge.rate_max)
+        empty = int(missed.sum())
+    else:
+        mean, radius, low, high, empty = holding
     reward = knowledge.reward / reward_scale
     if unknown_rewards:
         doubt = np.where(n == 0, 1.0, radius_scale) * reward_radius(n, *size)  # without data any reward, however small the scale
@@ -229,7 +238,7 @@ def plausible_set(counts: Counts, knowledge: Knowledge, delta: float, radius_sca
         row_start, next_state, count = over_supports(knowledge, row_start, next_state, count)
     probability = count / np.repeat(np.maximum(1, n), row_start[1:] - row_start[:-1])
     return PlausibleSet(n, row_start, next_state, probability, radius_scale * transition_radius(n, *size), mean, radius,
-                        low, high, reward, int(empty.sum()), knowledge.supports_known)
+                        low, high, reward, empty, knowledge.supports_known)
 
 
 def over_supports(knowledge: Knowledge, row_start: np.ndarray, next_state: np.ndarray,

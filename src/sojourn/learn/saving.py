@@ -40,13 +40,20 @@ def refuse_others(learner: Learner, state: dict[str, Any]) -> None:
         raise ParameterError(f"the saved state is of a {state['class']}, this learner is a {class_name(learner)}; "
                              "build the same one.")
     for name in sorted({*state["parameters"], *learner.parameters}):
-        there, here = state["parameters"].get(name, "not given"), learner.parameters.get(name, "not given")
+        there = state["parameters"].get(name) or _unsaid(type(learner), name)
+        here = learner.parameters.get(name, "not given")
         if there != here:
             raise ParameterError(f"the saved state is of a learner with {name} = {there}, this one has {name} = {here}; "
                                  "build it with the same parameters.")
     if state["knowledge"] != knowledge_hash(learner.knowledge):
         raise ParameterError(f"the saved state is of a learner that knew another model than {learner.knowledge}; "
                              "pairs, rewards, rate bounds, labels and supports must be the same.")
+
+
+def _unsaid(kind: type, name: str) -> str:
+    """Return what a saved state means that does not say a parameter: it is older, and had what is the default."""
+    found = _signature(kind).parameters.get(name)
+    return "not given" if found is None or found.default is inspect.Parameter.empty else in_words(found.default)
 
 
 def class_name(learner: object) -> str:

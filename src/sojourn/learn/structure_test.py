@@ -45,6 +45,11 @@ class Evidence:
         """Whether E >= 100, which happens with probability at most 1 % if the structure is right."""
         return bool(self.log_e >= np.log(REJECT))
 
+    @property
+    def worst(self) -> str:
+        """The event against whose one rate the data speak most."""
+        return max(self.events, key=lambda name: self.events[name], default="")
+
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {"log_e": self.log_e, "rejected": self.rejected, "by_event": self.events, "words": str(self)}
@@ -52,10 +57,9 @@ class Evidence:
     def __str__(self) -> str:
         if not self.events:
             return "nothing to test: no event has more than one cell"
-        worst = max(self.events, key=lambda name: self.events[name])
         shown = f"{np.exp(self.log_e):.3g}" if self.log_e < 700 else f"10^{self.log_e / np.log(10):.0f}"
         if self.rejected:
-            return f"the declared events do not hold: evidence {shown} to 1 against them, most of it about {worst!r}"
+            return f"the declared events do not hold: evidence {shown} to 1 against them, most of it about {self.worst!r}"
         return f"nothing speaks against the declared events: evidence {shown} to 1 (100 would)"
 
 

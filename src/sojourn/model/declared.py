@@ -31,7 +31,7 @@ class Declared:
         for rate, coefficient in intensity.terms:
             first = self.rates.setdefault(rate.name, rate)
             if first.facts != rate.facts or rate.name == KNOWN:
-                raise ModelError(f"two rates are named {rate.name!r}, with values {first.value:g} and {rate.value:g}; one name is "
+                raise ModelError(f"two rates are named {rate.name!r}, with values {_said(first)} and {_said(rate)}; one name is "
                                  f"one rate, and {KNOWN!r} stands for plain numbers. Rename one.")
             self._rows.append((pair, next_state, rate.name, coefficient, payment))
 
@@ -58,6 +58,12 @@ class Declared:
         used = np.unique(what)
         names = [name for name, number in numbers.items() if number in used]
         told = [self.rates[name] if name in self.rates else Rate(KNOWN, 1.0, known=True) for name in names]
+        open_ = any(rate.without_value for rate in told)
         return event_table(names, place[who], to, np.searchsorted(used, what), size, paid, reward=np.asarray(reward)[order],
                            running=np.asarray(running)[order], low=[rate.bounds[0] for rate in told],
-                           high=[rate.bounds[1] for rate in told], value=[float(rate.value) for rate in told])
+                           high=[rate.bounds[1] for rate in told], value=None if open_ else [float(rate.value) for rate in told])
+
+
+def _said(rate: Rate) -> str:
+    """Return the value of a rate in words."""
+    return "none" if rate.without_value else f"{rate.value:g} in {rate.bounds}"

@@ -161,6 +161,14 @@ class EventTable:
         """Return the table as a learner may know it: without the values."""
         return self if self.value is None else replace(self, value=None)
 
+    def of_pairs(self, keep: np.ndarray) -> EventTable:
+        """Return the table of the pairs in `keep` (P,) alone, numbered anew; events that are left in none of them stay named."""
+        rows = keep[self.pair]
+        place = np.cumsum(keep) - 1
+        return replace(self, pair=place[self.pair[rows]], next_state=self.next_state[rows], event=self.event[rows],
+                       coefficient=self.coefficient[rows], payment=self.payment[rows], reward=self.reward[keep],
+                       running=self.running[keep])
+
     @cached_property
     def alike(self) -> list[tuple[str, ...]]:
         """Groups of events that nothing but labels can tell apart: the same jumps and payments everywhere, in fixed proportion.

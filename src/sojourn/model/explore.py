@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
@@ -17,7 +18,10 @@ from sojourn.model.declared import Declared
 from sojourn.model.events import EventTable
 from sojourn.model.names import Names
 from sojourn.model.numbers import real_number, shown
+from sojourn.model.progress import Progress
 from sojourn.model.rates import Form, Rate
+
+SAFE = 1e150  # sizes that neither overflow nor vanish in a sum or a quotient
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,12 @@ class Choice:
 
 
 def explore(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, max_states: int = 2_000_000,
-            label: Callable[[Any], str] | None = None, rate_bounds: tuple[float, float] | None = None, name: str = "") -> CTMDP:
+            label: Callable[[Any], str] | None = None, rate_bounds: tuple[float, float] | None = None, name: str = "",
+            progress: bool = False) -> CTMDP:
     """Return the model of all states reachable from `start` under any choice: `start` first, the others breadth-first.
 
-    States and actions stay what `choices` calls them; `label(state)` gives the text to show a state by (default: `str`).
+    States and actions stay what `choices` calls them; `label(state)` gives the text to show a state by (default: `str`).  More than
+    `max_states` are refused.  `progress` writes a line on stderr from two seconds on.
 
     >>> def choices(n):  # a machine that is up (1) or down (0)
     ...     return {"run": Choice({0: 0.1}, running=1.0)} if n else {"repair": Choice({1: 1.0}, cost=2.0)}
@@ -54,49 +60,63 @@ def explore(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, 
     >>> model, model.states
     (<CTMDP: 2 states, 2 actions, 2 pairs, 2 transitions, rates [0.1, 1]>, (1, 0))
     """
+    found = found_from(start, choices, max_states, values=True, progress=progress)
+    shape = (len(found.state), len(found.index))
+    column, row_start = np.frombuffer(found.column, dtype=np.int64), np.frombuffer(found.row_start, dtype=np.int64)
+    rows = sparse.csr_matrix((np.frombuffer(found.value), column, row_start), shape=shape)
+    paid = np.frombuffer(found.paid)
+    pays = sparse.csr_matrix((paid, column, row_start), shape=shape) if paid.any() else None
+    events = found.events()
+    return from_pairs(np.frombuffer(found.state, dtype=np.int64), np.frombuffer(found.action, dtype=np.int64), rows,
+                      np.frombuffer(found.rate), np.frombuffer(found.reward), np.frombuffer(found.running),
+                      transition_reward=pays, states=found.states(label), actions=list(found.actions), rate_bounds=rate_bounds,
+                      name=name, normalize_rows=True, events=events)
+
+
+def found_from(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], max_states: int, values: bool,
+               progress: bool = False) -> Found:
+    """Return everything reachable from `start`, breadth-first; where no `values` are asked for, rates need none."""
     if not callable(choices):
         raise ModelError(f"choices is {shown(choices)}; it must be a function state -> {{action: Choice(...)}}.")
-    found = _Found(start, max_states)
-    for here in found.queue:  # grows while it is walked
-        try:
-            options = choices(here)
-        except Exception as error:
-            raise ModelError(f"choices({here!r}) raised {type(error).__name__}: {error}{found.how(here)}") from error
-        try:
-            if not isinstance(options, Mapping) or not options:
-                raise ModelError(f"choices({here!r}) gave {shown(options)}; it must be a non-empty mapping "
-                                 "{action: Choice(...)}.")
-            for act, choice in options.items():
-                found.add(here, act, choice)
-        except ModelError as error:
-            raise ModelError(f"{error}{found.how(here)}") from error.__cause__
-    shape = (len(found.state), len(found.index))
-    rows = sparse.csr_matrix((found.value, found.column, found.row_start), shape=shape)
-    pays = sparse.csr_matrix((found.paid, found.column, found.row_start), shape=shape) if any(found.paid) else None
-    states = Names("state", found.queue, None if label is None else [label(x) for x in found.queue])
-    events = found.events()
-    return from_pairs(np.array(found.state), np.array(found.action), rows, found.rate, found.reward, found.running,
-                      transition_reward=pays, states=states, actions=list(found.actions), rate_bounds=rate_bounds, name=name,
-                      normalize_rows=True, events=events)
+    found, said = Found(start, max_states, values), Progress(progress)
+    try:
+        for done, here in enumerate(found.queue):  # grows while it is walked
+            if done % 4096 == 0:
+                said.say(f"exploring: {done:,} of {len(found.queue):,} states found so far, at most {max_states:,}")
+            try:
+                options = choices(here)
+            except Exception as error:
+                raise ModelError(f"choices({here!r}) raised {type(error).__name__}: {error}{found.how(here)}") from error
+            try:
+                if not isinstance(options, Mapping) or not options:
+                    raise ModelError(f"choices({here!r}) gave {shown(options)}; it must be a non-empty mapping "
+                                     "{action: Choice(...)}.")
+                for act, choice in options.items():
+                    if not found.add_plain(done, act, choice):
+                        found.add(here, act, choice)
+            except ModelError as error:
+                raise ModelError(f"{error}{found.how(here)}") from error.__cause__
+    finally:
+        said.end()
+    return found
 
 
-class _Found:
-    """The states found so far, in order, how each was reached, and the flat lists of their choices."""
+class Found:
+    """The states found so far, in order, how each was reached, and the flat lists of their choices.
 
-    def __init__(self, start: Any, max_states: int):
-        self.max_states = max_states
+    Without `values`, rates that have none count as 1 in `rate`, `value`, `paid` and `running`; the events do not.
+    """
+
+    def __init__(self, start: Any, max_states: int, values: bool = True):
+        self.max_states, self.values = max_states, values
         self.index: dict[Any, int] = {_hashable("start", start): 0}
         self.queue: list[Any] = [start]
-        self.origin: list[tuple[Any, Any]] = [(None, None)]
+        self.origin = array("q", [-1])  # the pair by which each state was found
         self.actions: dict[Any, int] = {}
-        self.state: list[int] = []
-        self.action: list[int] = []
-        self.rate: list[float] = []
-        self.reward: list[float] = []
-        self.running: list[float] = []
-        self.row_start, self.column = [0], list[int]()
-        self.value: list[float] = []
-        self.paid: list[float] = []
+        self.state, self.action = array("q"), array("q")
+        self.rate, self.reward, self.running = array("d"), array("d"), array("d")
+        self.row_start, self.column = array("q", [0]), array("q")
+        self.value, self.paid = array("d"), array("d")
         self.forms: list[tuple[int, Form, Any]] = []  # jump, its form, what it pays
         self.silent: list[tuple[int, Form, float]] = []  # pair, form, what it pays
 
@@ -105,12 +125,48 @@ class _Found:
         number = self.index[here]
         if number == 0:
             return ""
-        before, act = self.origin[number]
+        pair = self.origin[number]
+        before, act = self.queue[self.state[pair]], list(self.actions)[self.action[pair]]
         return f" ({here!r} was reached from {before!r} by {act!r}.)"
+
+    def add_plain(self, number: int, act: Any, choice: Any) -> bool:
+        """Append a choice of positive floats that pays nothing on jumps, the usual one, quickly; of others return False."""
+        if type(choice) is not Choice or choice.transition_rewards or choice.silent != {} or act not in self.actions:
+            return False
+        total, rates, paid = 0.0, choice.rates, (choice.reward, choice.cost, choice.running, choice.running_cost)
+        if type(rates) is not dict:
+            return False
+        for intensity in rates.values():
+            if type(intensity) is not float or not 0.0 < intensity < SAFE:
+                return False
+            total += intensity
+        for amount in paid:
+            if type(amount) is not float or not -SAFE < amount < SAFE:
+                return False
+        if not total > 1 / SAFE or min(rates.values()) / total == 0.0:
+            return False
+        index, pair = self.index, len(self.state)
+        if len(index) + len(rates) > self.max_states:  # it may be too many: the other way counts them
+            return False
+        for there, intensity in rates.items():
+            place = index.setdefault(there, len(index))
+            if place == len(self.queue):
+                self.queue.append(there)
+                self.origin.append(pair)
+            self.column.append(place)
+            self.value.append(intensity / total)
+            self.paid.append(0.0)
+        self.row_start.append(len(self.column))
+        self.state.append(number)
+        self.action.append(self.actions[act])
+        self.rate.append(total)
+        self.reward.append(choice.reward - choice.cost)
+        self.running.append(choice.running - choice.running_cost)
+        return True
 
     def add(self, here: Any, act: Any, choice: Any) -> None:
         """Check one choice and append it; next states that are new join the queue."""
-        total = _total(here, act, choice)
+        total = _total(here, act, choice, self.values)
         self.state.append(self.index[here])
         self.action.append(self.actions.setdefault(_hashable(f"an action in {here!r}", act), len(self.actions)))
         self.rate.append(total)
@@ -119,7 +175,7 @@ class _Found:
                             - _number(here, act, "running_cost", choice.running_cost))
         self._see(here, act, choice.silent)
         for there, form in choice.rates.items():
-            intensity = form.value if isinstance(form, Form) else form
+            intensity = form.strength if isinstance(form, Form) and not self.values else getattr(form, "value", form)
             if intensity == 0:
                 continue
             if there not in self.index:
@@ -128,7 +184,7 @@ class _Found:
                                      "(a buffer limit) or raise max_states.")
                 self.index[there] = len(self.index)
                 self.queue.append(there)
-                self.origin.append((here, act))
+                self.origin.append(len(self.state) - 1)
             self.column.append(self.index[there])
             self.value.append(_share(here, act, there, float(intensity), total))
             pay = _pay(here, act, there, form, choice.transition_rewards.get(there, 0.0))
@@ -144,7 +200,17 @@ class _Found:
         for form, paid in silent.items():
             if not isinstance(form, Form):
                 raise ModelError(f"silent of {act!r} in {here!r} holds {shown(form)}; its keys must be rates, or forms of them.")
+            _with_value(here, act, form, self.values)
             self.silent.append((len(self.state) - 1, form, _number(here, act, "silent", paid)))
+
+    def states(self, label: Callable[[Any], str] | None) -> Names:
+        """Return the states in the order in which they were found."""
+        return Names("state", self.queue, None if label is None else [label(x) for x in self.queue])
+
+    @property
+    def order(self) -> np.ndarray:
+        """The pairs in the order of a model: by state, then by action."""
+        return np.lexsort((self.action, self.state))
 
     def events(self) -> EventTable | None:
         """Return the declared events, if any rate has a name; and put what silent ones pay into the running rewards."""
@@ -165,8 +231,8 @@ class _Found:
         apart = np.array(self.running)
         for k, form, paid in self.silent:
             declared.add_silent(k, form, paid)
-            self.running[k] += float(form.value) * paid
-        return declared.table(np.lexsort((self.action, self.state)), np.array(self.reward), apart)
+            self.running[k] += float(form.value if self.values else form.strength) * paid
+        return declared.table(self.order, np.array(self.reward), apart)
 
 
 def _hashable(what: str, value: Any) -> Any:
@@ -193,7 +259,15 @@ def _mean(form: Any, pay: Any) -> float:
     """Return what a jump pays on average over the events that make it."""
     if not isinstance(pay, Mapping):
         return float(pay)
-    return float(sum(one.value * size * pay.get(one, 0.0) for one, size in form.terms) / form.value)
+    return float(sum(one.strength * size * pay.get(one, 0.0) for one, size in form.terms)
+                 / (form.strength if form.without_value else form.value))
+
+
+def _with_value(here: Any, act: Any, form: Form, values: bool) -> None:
+    """Raise where a rate has no value and a model is built."""
+    if values and form.without_value:
+        raise ModelError(f"the rate {form.without_value!r} of {act!r} in {here!r} has no value; a model needs one. What is known "
+                         "without values is Knowledge.explore(start, choices).")
 
 
 def _number(here: Any, act: Any, field: str, value: Any) -> float:
@@ -211,7 +285,7 @@ def _share(here: Any, act: Any, there: Any, intensity: float, total: float) -> f
     return intensity / total
 
 
-def _total(here: Any, act: Any, choice: Any) -> float:
+def _total(here: Any, act: Any, choice: Any, values: bool) -> float:
     """Return the total intensity of a choice, checked."""
     if not isinstance(choice, Choice):
         raise ModelError(f"choices({here!r})[{act!r}] is {shown(choice)}; it must be a Choice(rates={{next_state: intensity}}).")
@@ -224,7 +298,10 @@ def _total(here: Any, act: Any, choice: Any) -> float:
                              "rates; add it there or remove it here.")
     total = 0.0
     for there, intensity in choice.rates.items():
-        given: Any = intensity.value if isinstance(intensity, Form) else intensity
+        given: Any = intensity
+        if isinstance(intensity, Form):
+            _with_value(here, act, intensity, values)
+            given = intensity.value if values else intensity.strength
         number = given if type(given) is float else real_number(f"rates of {act!r} in {here!r} to {there!r}", given)
         if not 0 <= number < float("inf"):
             raise ModelError(f"the intensity of {act!r} in {here!r} to {there!r} is {number!r}; it must be >= 0 and finite.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from sojourn.model.numbers import boolean_table, rate_bounds_pair, real_array, r
 
 if TYPE_CHECKING:
     from sojourn.model.ctmdp import CTMDP
+    from sojourn.model.explore import Choice
 
 PAY = ("reward", "running", "cost", "running_cost")  # what may be known of a choice, and `next`
 UNTOLD = (1e-12, 1e12)  # the rate bounds of a Knowledge in which none are told
@@ -25,7 +26,8 @@ UNTOLD = (1e-12, 1e12)  # the rate bounds of a Knowledge in which none are told
 class Knowledge:
     """Admissible pairs, mean lump sum and running reward per pair, rate bounds; the supports only if told (else None).
 
-    Without a model: `Knowledge.from_choices({state: {action: what it pays}}, rate_bounds=(lo, hi))`, or `from_arrays`.
+    Without a model: `Knowledge.from_choices({state: {action: what it pays}}, rate_bounds=(lo, hi))`, or `from_arrays`; of events
+    whose rates nobody knows, `Knowledge.explore(start, choices)`.
     """
 
     pair_start: np.ndarray
@@ -108,6 +110,23 @@ class Knowledge:
         return known_choices(choices, rate_bounds)
 
     @classmethod
+    def explore(cls, start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, max_states: int = 2_000_000,
+                label: Callable[[Any], str] | None = None, rate_bounds: tuple[float, float] | None = None) -> Knowledge:
+        """Build what a learner of events needs, without a model: `choices` as for `CTMDP.explore`, its rates without values.
+
+        >>> from sojourn.model.explore import Choice
+        >>> from sojourn.model.rates import Rate
+        >>> fail, repair = Rate("fail"), Rate("repair", bounds=(0.1, 10))
+        >>> def choices(up):
+        ...     return {"run": Choice({False: fail}, running=1.0)} if up else {"repair": Choice({True: repair}, cost=2.0)}
+        >>> Knowledge.explore(True, choices)
+        <Knowledge: 2 states, 2 pairs, events fail, repair>
+        """
+        from sojourn.model.known_events import explored
+
+        return explored(start, choices, max_states, label, rate_bounds)
+
+    @classmethod
     def from_arrays(cls, reward: Any, rate_bounds: tuple[float, float], running: Any = None, admissible: Any = None,
                     states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None) -> Knowledge:
         """Build from tables: reward (S, A), rate_bounds (lo, hi), optional running (S, A) and admissible (S, A)."""
@@ -135,6 +154,9 @@ class Knowledge:
         )
 
     def __repr__(self) -> str:
+        if self.events is not None:
+            names, more = ", ".join(self.events.names[:8]), self.events.n_events > 8
+            return f"<Knowledge: {self.n_states} states, {self.n_pairs} pairs, events {names}{', ...' if more else ''}>"
         told = "supports known" if self.supports_known else "supports unknown"
         rates = f"rates in [{self.rate_min:g}, {self.rate_max:g}]"
         return f"<Knowledge: {self.n_states} states, {self.n_pairs} pairs, {rates}, {told}>"

@@ -6,7 +6,7 @@ numbers or whole arrays).  What a learner may be told are the coefficients, neve
 
 from __future__ import annotations
 
-from math import inf, isfinite
+from math import inf, isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,16 @@ class Form:
     def __hash__(self) -> int:
         return hash(self._key())
 
+    @property
+    def strength(self) -> Any:
+        """The value, with 1 for every rate that has none: positive where something can happen."""
+        return sum(coefficient * (rate.value if rate.value == rate.value else 1.0) for rate, coefficient in self.terms)
+
+    @property
+    def without_value(self) -> str:
+        """The name of a rate in it that has no value, or ""."""
+        return next((rate.name for rate, _ in self.terms if rate.value != rate.value), "")
+
     def _key(self) -> tuple[Any, ...]:
         return tuple((rate.name, coefficient) for rate, coefficient in self.terms)
 
@@ -81,29 +91,32 @@ def _number(coefficient: Any) -> str:
 class Rate(Form):
     """A named rate: how often an event happens per unit of time (and per unit of its coefficient).
 
-    `value` is what the simulator uses and no learner is told, unless `known=True`; `bounds=(lo, hi)` are told.  Times a number,
-    divided by a number and plus another rate it is a linear form, which `Choice(rates=...)` takes in place of a number.
+    `value` is what the simulator uses and no learner is told, unless `known=True`; `bounds=(lo, hi)` are told.  Without a value,
+    Rate("serve") is a rate that nobody knows: for `Knowledge.explore`, as a model needs values.  Times a number, divided by a
+    number and plus another rate it is a linear form, which `Choice(rates=...)` takes in place of a number.
 
     >>> serve = Rate("serve", 1.5)
     >>> 2 * serve, (2 * serve + Rate("abandon", 0.1)).value
     (2 * serve, 3.1)
     """
 
-    def __init__(self, name: str, value: float, *, known: bool = False, bounds: tuple[float, float] | None = None):
+    def __init__(self, name: str, value: float | None = None, *, known: bool = False, bounds: tuple[float, float] | None = None):
         if not isinstance(name, str) or not name:
             raise ModelError(f"the name of a rate is {shown(name)}; it must be a word such as \"arrive\".")
-        number = real_number(f"the rate {name!r}", value)
-        if not (isfinite(number) and number > 0):
+        number = nan if value is None else real_number(f"the rate {name!r}", value)
+        if value is not None and not (isfinite(number) and number > 0):
             raise ModelError(f"the rate {name!r} is {number!r}; it must be positive and finite.")
+        if value is None and known:
+            raise ModelError(f"the rate {name!r} is known and has no value; give it.")
         self.name = name
         self.known = bool(known)
         self.bounds = _bounds(name, number, known, bounds)
         super().__init__(number, ((self, 1.0),))
 
     @property
-    def facts(self) -> tuple[float, tuple[float, float]]:
+    def facts(self) -> tuple[float | None, tuple[float, float]]:
         """What two rates of one name must agree on."""
-        return float(self.value), self.bounds
+        return None if self.value != self.value else float(self.value), self.bounds
 
     def __repr__(self) -> str:
         return self.name
@@ -123,7 +136,7 @@ def _bounds(name: str, value: float, known: bool, bounds: Any) -> tuple[float, f
         raise ModelError(f"the bounds of the rate {name!r} are {shown(bounds)}; they must be a pair (lo, hi).") from None
     if not 0 <= low < high:
         raise ModelError(f"the bounds of the rate {name!r} are ({low!r}, {high!r}); they must satisfy 0 <= lo < hi.")
-    if not low <= value <= high:
+    if value < low or value > high:
         raise ModelError(f"the rate {name!r} is {value!r}, outside its bounds ({low!r}, {high!r}). Widen them.")
     return low, high
 

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from sojourn.control.fit import Fit
-from sojourn.control.fit_words import pair_table, sentences
+from sojourn.control.fit_words import event_rows, pair_table, sentences
 from sojourn.errors import ParameterError
 from sojourn.model.files import file_path, replacing
 from sojourn.report.style import PAGE
@@ -29,10 +29,13 @@ def write_fit(found: Fit, path: str | PathLike[str]) -> Path:
 def page(found: Fit) -> str:
     """Return the page as HTML."""
     head, rows = pair_table(found)
+    events = event_rows(found)
     strong = [i for i, row in enumerate(rows[:ROWS]) if row[-1]]
     body = ["<header><h1>What the log says</h1></header>", '<ul class="findings">',
             *(f"<li>{escape(text)}</li>" for text in sentences(found)), "</ul>",
             *(f'<p class="warn">{escape(text)}</p>' for text in found.notes),
+            *(["<h2>Events</h2>", html_table(*events, "Each interval holds by itself; those in the last column together.")]
+              if events[1] else []),
             "<h2>Choices</h2>", html_table(head, rows[:ROWS], "Each interval holds by itself; the gains use wider ones that hold "
                                            "together.", strong=strong)]
     if len(rows) > ROWS:

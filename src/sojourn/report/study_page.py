@@ -34,6 +34,7 @@ from sojourn.study.words import (
     latex,
     markdown,
     number,
+    structure_lines,
 )
 
 if TYPE_CHECKING:
@@ -157,6 +158,8 @@ class Page:
             body.append(f'<h2>{escape(model)}</h2>\n<div class="figures">')
             body += [self._figure(f"m{i}-{name}", name, model, figure) for name, figure in self.figures(model)]
             body.append("</div>")
+        if structure_lines(s):
+            body.append("<h2>Do the declared events hold?</h2>" + _list(map(escape, structure_lines(s))))
         if s.comparisons:
             body.append("<h2>Comparisons</h2>" + html_table(COMPARISON_HEAD, comparison_rows(s)))
         if s.debts:
@@ -216,6 +219,8 @@ class Page:
                 save(figure, file, "png")
                 headline, text = caption(s, name, model, figure)
                 parts.append(f"![{ALT[name]} on {model}]({folder.name}/{file.name})\n\n**{headline}.** *{text}*")
+        if structure_lines(s):
+            parts += ["## Do the declared events hold?", "\n".join(f"- {text}" for text in structure_lines(s))]
         if s.comparisons:
             parts += ["## Comparisons", markdown(COMPARISON_HEAD, comparison_rows(s))]
         if s.debts:

@@ -14,6 +14,7 @@ from sojourn.learn.abilities import Acting, Planning, abilities_of, called, stru
 from sojourn.learn.catalogue import is_named
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.learn.counts import Counts
+from sojourn.learn.event_counts import EventCounts
 from sojourn.learn.learner import History, checked_knowledge
 from sojourn.learn.streams import Seed, restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
@@ -24,6 +25,7 @@ from sojourn.simulation.reported_events import ReportedEvents
 
 if TYPE_CHECKING:
     from sojourn.learn.estimate import Estimate
+    from sojourn.learn.event_estimate import EventEstimate
     from sojourn.learn.structure_test import Evidence
 
 TABLES = ("visits", "truncated_mean", "transition_radius", "holding_radius", "rate_interval")
@@ -214,18 +216,25 @@ class Session:
                seen: ReportedEvents) -> None:
         row = (self.state_index, int(self.knowledge.pair_action[pair]), holding_time, next_state, lump, running)
         history = History.of_parts(*(np.array([value]) for value in row))
-        self.learner.observe(replace(history, event=seen.label, silent=seen.silent))
+        self._observe(replace(history, event=seen.label, silent=seen.silent))
         self.counts.add(pair, holding_time, next_state, lump)
         if self._episode is not None:
             self._episode.spend(pair)
 
+    def _observe(self, history: History) -> None:
+        self.learner.observe(history)
+
     # ---- stopping and going on ----------------------------------------------------------------------------------
 
-    def estimate(self, confidence: float = 0.95) -> Estimate:
+    def estimate(self, confidence: float = 0.95) -> Estimate | EventEstimate:
         """Return what has been learned so far: rates and rows with intervals, the best policy now, what the gain may be, what
-        remains to be tried (learn/estimate.py)."""
+        remains to be tried (learn/estimate.py); of a learner of events the rates of events (learn/event_estimate.py)."""
         from sojourn.learn.estimate import estimated
+        from sojourn.learn.event_estimate import event_estimated
 
+        events = getattr(self.learner, "events", None)
+        if isinstance(events, EventCounts):
+            return event_estimated(events, self.counts.visits, confidence)
         return estimated(self.counts, self.knowledge, confidence)
 
     @overload

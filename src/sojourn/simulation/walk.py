@@ -4,7 +4,8 @@ A walk is one ledger (kernels/ledger.py) and one driver (kernels/driver.py), whi
 or a plan must be made in Python.  What differs between learners:
 
 - one that plans: `plan()` is asked for the next plan, or its `compiled_plan` inside the driver;
-- one that acts: every epoch is a plan of one epoch, with the action it chose;
+- one that acts: every epoch is a plan of one epoch, with the action it chose; or its `compiled_act` is called inside a driver of
+  its own (kernels/acting.py);
 - kernels fold what happens into its `counts`; where it has none, it is told by `observe`, in chunks of at most 2^16 epochs.
 """
 
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.kernels.acting import acting
 from sojourn.kernels.driver import boxed, driver, in_python
 from sojourn.kernels.fast_walk import walk_fast
 from sojourn.kernels.ledger import BEGUN, DONE, ENTRY, LAST, NO_LIMIT, PAID, PAIR, STATE, TIME, Ledger, empty_begun, empty_ledger
@@ -86,9 +88,14 @@ class Walk:
         plans = min(self.learner.plans_per_call, max(1, MOST_NOTES // (known.n_states + known.n_pairs))) if compiled else 1
         begun = empty_begun(plans, known.n_states, known.n_pairs, len(self.learner.info_names) if compiled else 0)
         counts = self._folding.into(self.learner.counts if self.can.folds else None)
-        ledger = empty_ledger(self.world, counts, begun, (1 if self.can.acts else TRACED) if self._tracing else 0)
+        ledger = empty_ledger(self.world, counts, begun, (1 if self._asks else TRACED) if self._tracing else 0)
         ledger.at[STATE] = self.start
         return ledger._replace(words=self.stream.words)
+
+    @property
+    def _asks(self) -> bool:
+        """Whether the learner is asked for every action, in Python."""
+        return self.can.acts and self.can.compiled_act is None
 
     # ---- where it stands ----------------------------------------------------------------------------------------
 
@@ -130,7 +137,7 @@ class Walk:
         limit = np.inf if until_time is None else float(until_time - self.base[0])
         if room <= 0 or self.ledger.clock[TIME] > limit:
             return False
-        if self.can.acts:
+        if self._asks:
             room = self._choose()
         must_plan = self._call(room, limit)
         self._take_in()
@@ -147,11 +154,13 @@ class Walk:
         if counts is not self.ledger.counts:
             self.ledger = self.ledger._replace(counts=counts)
         randomized = len(self.ledger.plan.cumulative) > 0
-        fast = self._plain_world and not (randomized or self._tracing)
-        compiled = self.can.compiled_plan is not None and not randomized
+        acts = self.can.compiled_act
+        fast = self._plain_world and not (randomized or self._tracing or acts)
+        compiled = (self.can.compiled_plan is not None and not randomized) or acts is not None
         if self._boxed[0] is not self.ledger:
             self._boxed = self.ledger, boxed(self.ledger)
-        walk = driver(self.can.compiled_plan if compiled else in_python, walk_fast if fast else walk_plan)
+        walk = acting(*acts) if acts else driver(self.can.compiled_plan if compiled else in_python,
+                                                 walk_fast if fast else walk_plan)
         if fast:
             self.stream.as_words()
         rng = None if fast else self.stream.as_generator()

@@ -12,6 +12,7 @@ import numpy as np
 from sojourn.errors import ParameterError, ToleranceError, TooLarge, unknown_name
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_number
+from sojourn.model.progress import Progress
 from sojourn.solving.arrays import arrays_of
 from sojourn.solving.certificate import generator_step, proved_and_chosen, step_bounds
 from sojourn.solving.chain import require_scale
@@ -20,7 +21,6 @@ from sojourn.solving.elimination import DENSE
 from sojourn.solving.evaluate import met
 from sojourn.solving.optimality import advantages, noise, tied_pairs
 from sojourn.solving.policy_iteration import improve_until_optimal
-from sojourn.solving.progress import Progress
 from sojourn.solving.refine import bounds_of, evaluated_bounds, optimal_refined
 from sojourn.solving.solution import Solution
 from sojourn.solving.structure import first_policy, is_line

@@ -29,9 +29,10 @@ class Cell:
     model_id: int
     learner_id: int
     horizon: dict[str, Any]
+    told_events: bool = False  # whether the model's events are in the keys of its results
 
     def key(self, replication: int) -> str:
-        return result_key(self.model.key, self.learner.key, replication, self.horizon)
+        return result_key(self.model.key_for(self.told_events), self.learner.key, replication, self.horizon)
 
     @property
     def label(self) -> str:
@@ -57,13 +58,16 @@ def adopt(
             say(sentence)
     _no_other(store, "model", {m.label: m.key for m in store.models()}, {m.label: m.key for m in spec.models})
     _no_other(store, "learner", {e.label: e.key for e in store.learners()}, {e.label: e.key for e in spec.learners})
+    told = {e.label: e.told_events for e in spec.learners} | {e.label: e.told_events for e in store.learners()}
+    if any(told.values()):
+        _same_events(store, spec)
     zoo = {m.label: str(m.source.get("zoo", "")) for m in spec.models}
     _not_edited("model", store, {m.label: str(m.source.get("zoo", "")) for m in store.models()}, zoo)
     names = {e.label: e.name or e.home for e in spec.learners}
     _not_edited("learner", store, {e.label: e.source["name"] for e in store.learners()}, names)
     models, learners = {m.label: m.id for m in store.models()}, {e.label: e.id for e in store.learners()}
     if fingerprint() not in {print_ for _, print_, _ in store.codes()}:
-        _probe(store, _cells(spec, models, learners))  # before anything is written: what is refused leaves no trace
+        _probe(store, _cells(spec, models, learners, told))  # before anything is written: what is refused leaves no trace
     store.set_study(spec.name, spec.horizon, max(spec.replications, store.replications))
     models |= {m.label: store.add_model(m.label, m.key, m.source, m.packed) for m in spec.models if m.label not in models}
     worlds = [m.model for m in spec.models]
@@ -73,17 +77,18 @@ def adopt(
         if e.label not in learners
     }
     store.add_spec(spec.text)
-    return _cells(spec, models, learners), store.add_code(fingerprint(), versions())
+    return _cells(spec, models, learners, told), store.add_code(fingerprint(), versions())
 
 
-def _cells(spec: Spec, models: dict[str, int], learners: dict[str, int]) -> list[Cell]:
+def _cells(spec: Spec, models: dict[str, int], learners: dict[str, int], told: dict[str, bool]) -> list[Cell]:
     """Return every learner on every model that has a number in the store, models first."""
     pairs = [(m, e) for m in spec.models for e in spec.learners if m.label in models and e.label in learners]
-    return [Cell(m, e, models[m.label], learners[e.label], spec.horizon) for m, e in pairs]
+    return [Cell(m, e, models[m.label], learners[e.label], spec.horizon, told[e.label]) for m, e in pairs]
 
 
 def _said(entry: LearnerEntry) -> dict[str, Any]:
-    return {"said": entry.source, "knows": entry.knows, "proved": entry.proved, "name": entry.name or entry.home}
+    said = {"said": entry.source, "knows": entry.knows, "proved": entry.proved, "name": entry.name or entry.home}
+    return said | ({"events": True} if entry.told_events else {})
 
 
 def _same_horizon(store: Store, old: dict[str, Any], new: dict[str, Any]) -> None:
@@ -107,6 +112,17 @@ def _no_other(store: Store, kind: str, stored: dict[str, str], given: dict[str, 
         other = [name for name, there in stored.items() if there == key and name != label]
         if other:
             raise StoreError(f"the {kind} {label!r} is in {store.path} already, under the label {other[0]!r}; use that label.")
+
+
+def _same_events(store: Store, spec: Spec) -> None:
+    """Refuse a model whose declared events are not those in the store: learners of events would go on from other results."""
+    there = {m.label: m.key_for(told_events=True) for m in store.models()}
+    for entry in spec.models:
+        if there.get(entry.label, entry.key_for(told_events=True)) != entry.key_for(told_events=True):
+            raise StoreError(
+                f"the model {entry.label!r} declares other events than when {store.path} was written, and a learner of the study "
+                "is told of them; its old results cannot go on. Run into another --store, or leave out the learners of events."
+            )
 
 
 def _not_edited(kind: str, store: Store, stored: dict[str, str], given: dict[str, str]) -> None:

@@ -26,6 +26,8 @@ def difference(new: dict[str, Any], old: dict[str, Any]) -> tuple[str, int] | No
     (None, ('regret', 0))
     """
     for name, values in new.items():
+        if name == "structure":  # what a test made of all this
+            continue
         if name not in old:
             return name, 0
         mine, theirs = np.atleast_1d(np.asarray(values)), np.atleast_1d(np.asarray(old[name]))[: np.size(values) or None]

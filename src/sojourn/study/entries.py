@@ -41,6 +41,10 @@ class ModelEntry:
         """What decides its results: the numbers, and what states and actions read as; declaring events changes no key."""
         return digest(packed_model(self.model, labels_only=True), self.holding_times or "")
 
+    def key_for(self, told_events: bool) -> str:
+        """What decides the results of a learner: the declared events too, if it is told of them."""
+        return key_with_events(self.key, self.model, told_events)
+
 
 @dataclass(frozen=True, eq=False)
 class LearnerEntry:
@@ -88,6 +92,11 @@ class LearnerEntry:
         return learner_class(self.home or self.name, self.folder)
 
     @property
+    def told_events(self) -> bool:
+        """Whether it is told the events of the model."""
+        return bool(getattr(self.kind, "needs_events", False))
+
+    @property
     def settings(self) -> set[str]:
         """The names of the parameters that its constructor takes."""
         return set(inspect.signature(self.kind).parameters) - {"knowledge", "seed", "self", "model"}
@@ -119,6 +128,11 @@ class LearnerEntry:
             for p in self.parameters
             if p not in allowed
         ]
+
+
+def key_with_events(key: str, model: CTMDP, told_events: bool) -> str:
+    """Return the key of a model together with its declared events, where a learner is told of them and there are any."""
+    return digest(key, model.events.digest()) if told_events and model.events is not None else key
 
 
 def source_digest(kind: type) -> str:

@@ -111,6 +111,14 @@ def _entries(source: Store, target: Store) -> tuple[dict[int, int], dict[int, in
         e.id: _number("learner", e, target.learners(), source, target) or target.add_learner(e.label, e.key, e.source)
         for e in source.learners()
     }
+    if any(e.told_events for e in target.learners()):
+        there = {m.id: m.key_for(told_events=True) for m in target.models()}
+        for m in source.models():
+            if m.key_for(told_events=True) != there[models[m.id]]:
+                raise StoreError(
+                    f"the model {m.label!r} declares other events in {source.path} than in {target.path}, and a learner was told "
+                    "of them; only stores of one study can be merged."
+                )
     return models, learners
 
 
@@ -176,7 +184,7 @@ def salvage(out: str | PathLike[str], damaged: str | PathLike[str], spec: Spec) 
     with _target(out) as target:
         cells, code = adopt(target, spec, begun=lambda entry: _has_any(there, spec, entry))
         expected = {
-            result_key(c.model.key, c.learner.key, r, c.horizon): (c.model_id, c.learner_id, r)
+            c.key(r): (c.model_id, c.learner_id, r)
             for c in cells
             for r in range(spec.replications)
         }
@@ -196,7 +204,8 @@ def salvage(out: str | PathLike[str], damaged: str | PathLike[str], spec: Spec) 
 def _has_any(keys: set[str], spec: Spec, learner: LearnerEntry) -> bool:
     """Return whether some replication of `learner` is among the content keys."""
     numbers = range(spec.replications)
-    return any(result_key(model.key, learner.key, r, spec.horizon) in keys for model in spec.models for r in numbers)
+    models = [model.key_for(learner.told_events) for model in spec.models]
+    return any(result_key(model, learner.key, r, spec.horizon) in keys for model in models for r in numbers)
 
 
 def intact_rows(path: Path, done: Merged) -> Iterator[tuple[Any, ...]]:

@@ -16,7 +16,7 @@ from sojourn.errors import StoreError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.files import file_path
 from sojourn.model.pack import canonical, digest, unpack
-from sojourn.study.entries import unpacked_model
+from sojourn.study.entries import key_with_events, unpacked_model
 from sojourn.study.failures import failure_rows
 from sojourn.study.lock import Lock
 from sojourn.study.schema import RESULTS, connect, damaged, prepare, speaking
@@ -36,6 +36,10 @@ class StoredModel:
     def model(self) -> CTMDP:
         return unpacked_model(self.content, name=self.label)
 
+    def key_for(self, told_events: bool) -> str:
+        """What decides the results of a learner: the declared events too, if it is told of them."""
+        return key_with_events(self.key, self.model, True) if told_events else self.key
+
 
 @dataclass(frozen=True)
 class StoredLearner:
@@ -45,6 +49,11 @@ class StoredLearner:
     label: str
     key: str
     source: dict[str, Any]
+
+    @property
+    def told_events(self) -> bool:
+        """Whether it was told the events of the models, so that they are in the keys of its results."""
+        return bool(self.source.get("events", False))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -181,15 +190,17 @@ class Store:
 
     def results(self, model: int | None = None, learner: int | None = None) -> Iterator[Result]:
         """Yield finished replications, each verified, by model label, learner label and number; one in memory at a time."""
-        keys, horizon = {m.id: m.key for m in self.models()}, self.horizon
-        learner_keys = {entry.id: entry.key for entry in self.learners()}
+        learners, horizon = {entry.id: entry for entry in self.learners()}, self.horizon
+        told = {entry.told_events for entry in learners.values()}
+        keys = {(m.id, events): m.key_for(events) for m in self.models() for events in told}
         order = (
             "SELECT r.id FROM results r JOIN models m ON m.id = r.model JOIN learners l ON l.id = r.learner "
             "WHERE (?1 IS NULL OR r.model = ?1) AND (?2 IS NULL OR r.learner = ?2) ORDER BY m.label, l.label, r.replication"
         )
         for (number,) in self._rows(order, (model, learner)):
             result = self.result(number)
-            if result_key(keys[result.model], learner_keys[result.learner], result.replication, horizon) != result.key:
+            by = learners[result.learner]
+            if result_key(keys[result.model, by.told_events], by.key, result.replication, horizon) != result.key:
                 raise StoreError(f"the store {self.path}: " + damaged(f"replication {number} does not match its content key"))
             yield result
 

@@ -37,6 +37,7 @@ class Curves:
     visits: np.ndarray  # mean per pair
     policies: list[tuple[tuple[int, ...], float]]  # policy, mean share of the decisions taken under it; the longest first
     episodes: float
+    structure: tuple[dict[str, Any], ...] = ()  # of each run what the test of the declared events found (task.py), if there was one
 
     @property
     def final(self) -> np.ndarray:
@@ -147,7 +148,7 @@ def _curves(store: Store, model_id: int, learner_id: int, model: str, learner: s
     values, numbers, times, epochs = [], [], [], []
     visits: np.ndarray | None = None
     shares: dict[tuple[int, ...], float] = {}
-    episodes = 0
+    episodes, structure = 0, []
     for result in store.results(model_id, learner_id):
         data = result.data
         values.append(data[column])
@@ -156,6 +157,7 @@ def _curves(store: Store, model_id: int, learner_id: int, model: str, learner: s
         numbers.append(result.replication)
         visits = data["visits"].astype(float) if visits is None else visits + data["visits"]
         episodes += int(data["episodes"])
+        structure += [data["structure"]] if "structure" in data else []
         for policy, spent in zip(data["policies"].tolist(), data["policy_epochs"].tolist()):
             shares[tuple(policy)] = shares.get(tuple(policy), 0.0) + spent / max(1, int(data["visits"].sum()))
     if visits is None:
@@ -172,6 +174,7 @@ def _curves(store: Store, model_id: int, learner_id: int, model: str, learner: s
         visits / count,
         ranked,
         episodes / count,
+        tuple(structure),
     )
 
 

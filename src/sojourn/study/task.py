@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import AssumptionError, ToleranceError
+from sojourn.learn.abilities import structure_of
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.names import decoded
 from sojourn.model.pack import pack, unpack
@@ -144,7 +145,17 @@ class Replication:
 
     def result(self) -> dict[str, Any]:
         """Return what the store keeps of a finished replication."""
-        return self.columns() | {"visits": self.walk.visits.copy(), "episodes": self.walk.log.total} | self._policies()
+        counted = {"visits": self.walk.visits.copy(), "episodes": self.walk.log.total}
+        return self.columns() | counted | self._policies() | self._structure()
+
+    def _structure(self) -> dict[str, Any]:
+        """Return what the test of the declared events found, where the learner was told of some that can be tested."""
+        learner, found = self.walk.learner, structure_of(self.walk.learner)
+        if found is None or not found.events:
+            return {}
+        at_the_end = self.walk.epoch if found.rejected else 0
+        return {"structure": {"log_e": max(found.log_e, float(getattr(learner, "evidence", 0.0))), "event": found.worst,
+                              "rejected": int(getattr(learner, "rejected_epoch", 0)) or at_the_end}}
 
     def _policies(self) -> dict[str, Any]:
         """Return the policies played longest, with the decisions spent under each (none for learners that plan no policies)."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sojourn.learn.saving import settings_in_words
-from sojourn.model.columns import columns
+from sojourn.model.columns import stacked
 from sojourn.model.words import html_card
 from sojourn.study.bounds import TOLD
 from sojourn.study.failures import failure_lines
@@ -138,24 +138,43 @@ def settings_used(summary: Summary) -> list[str]:
     return [f"{label}: {settings_in_words(used)}" for label, used in summary.settings.items() if used]
 
 
+def structure_lines(summary: Summary) -> list[str]:
+    """Return a sentence for each learner that was told events: whether they hold (the test of `learn/structure_test.py`)."""
+    return [f"{c.learner} on {c.model}: {_structure(c.structure)}" for c in summary.curves if c.structure]
+
+
+def _structure(runs: Sequence[dict[str, Any]]) -> str:
+    against = [run for run in runs if run["rejected"]]
+    if not against:
+        largest = number(float(np.exp(max(run["log_e"] for run in runs))))
+        return (f"nothing speaks against the declared events (evidence of at most {largest} to 1 in {len(runs)} "
+                f"run{'s' * (len(runs) > 1)}; 100 to 1 would).")
+    events = [run["event"] for run in against]
+    when = float(np.median([run["rejected"] for run in against]))
+    return (f"the declared events do not hold, found in {len(against)} of {len(runs)} runs (median: after {when:,.0f} decisions), "
+            f"most of it about {max(events, key=events.count)!r}. A learner that goes on believing them may lose for ever; with "
+            "guard = true it goes on as the tabular default.")
+
+
 def tests_made(summary: Summary) -> str:
     return f"comparisons ({summary.comparisons[0].test}-test, Holm over {len(summary.comparisons)})"
 
 
-def summary_text(summary: Summary) -> str:
-    """Return the summary for a terminal."""
-    parts = [headline(summary), *lacks(summary), "", *columns(FINAL_HEAD, final_rows(summary))]
+def summary_text(summary: Summary, width: int = 0) -> str:
+    """Return the summary for a terminal of so many characters a line (0: any)."""
+    parts = [headline(summary), *lacks(summary), "", *stacked(FINAL_HEAD, final_rows(summary), width)]
     parts += [*settings_used(summary), *bounds_used(summary)]
     if summary.comparisons:
-        parts += ["", tests_made(summary), *columns(COMPARISON_HEAD, comparison_rows(summary))]
-    for sentence in without_bound(summary):
+        parts += ["", tests_made(summary), *stacked(COMPARISON_HEAD, comparison_rows(summary), width)]
+    for sentence in (*without_bound(summary), *structure_lines(summary)):
         parts += ["", sentence]
     return "\n".join(parts)
 
 
 def summary_html(summary: Summary) -> str:
     """Return the summary for a notebook."""
-    notes = "; ".join((*lacks(summary), *settings_used(summary), *bounds_used(summary), *without_bound(summary)))
+    said = (lacks, settings_used, bounds_used, without_bound, structure_lines)
+    notes = "; ".join(line for lines in said for line in lines(summary))
     cards = [html_card(headline(summary), FINAL_HEAD, final_rows(summary), notes)]
     if summary.comparisons:
         cards.append(html_card(tests_made(summary), COMPARISON_HEAD, comparison_rows(summary)))

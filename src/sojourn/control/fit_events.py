@@ -1,0 +1,92 @@
+"""A fit where events are declared: counts and exact intervals per event, the model that the likeliest rates make."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse, special
+
+from sojourn.control.log import Log
+from sojourn.errors import FileError, ParameterError, ReportError
+from sojourn.learn.event_counts import EventCounts
+from sojourn.learn.event_estimate import EventEstimate
+from sojourn.learn.learner import MAX_CHUNK
+from sojourn.model.ctmdp import CTMDP
+from sojourn.model.knowledge import Knowledge
+
+
+def counted_events(rows: Log, knowledge: Knowledge) -> tuple[EventCounts, np.ndarray]:
+    """Return the counts of a log's events, and what they paid in each row; one that no event explains, or several do, is named."""
+    assert knowledge.events is not None
+    table = knowledge.events.told()
+    counts, paid = EventCounts(knowledge, table), []
+    for begin in range(0, len(rows), MAX_CHUNK):
+        end = min(len(rows), begin + MAX_CHUNK)
+        try:
+            chunk = rows.history(knowledge, slice(begin, end))
+            counts.observe(chunk)
+            paid.append(counts.paid(chunk))
+        except ReportError as error:
+            raise FileError(_first_wrong(rows, knowledge, counts, begin, end, error)) from None
+    pair = knowledge.pair_table[rows.censored_state, rows.censored_action].astype(np.int64)
+    # nobody says what was seen in an unfinished sojourn, so those in which something may have been are left out
+    quiet = np.bincount(table.pair[~table.jumps], minlength=table.n_pairs) == 0
+    fine = (pair >= 0) & quiet[pair]
+    counts.time += np.bincount(pair[fine], rows.censored_time[fine], minlength=table.n_pairs)
+    return counts, np.concatenate(paid)
+
+
+def _first_wrong(rows: Log, knowledge: Knowledge, counts: EventCounts, begin: int, end: int, error: ReportError) -> str:
+    """Return the error about the first row that cannot be counted, found by halving."""
+    while end - begin > 1:
+        middle = (begin + end) // 2
+        try:
+            counts.check(rows.history(knowledge, slice(begin, middle)))
+            begin = middle
+        except ReportError as found:
+            end, error = middle, found
+    try:
+        counts.check(rows.history(knowledge, slice(begin, end)))
+    except ReportError as found:
+        error = found
+    words = str(error).removeprefix("row 0: ").removeprefix("row 0 ").removesuffix(" Nothing was counted.")
+    return f"row {rows.row[begin]}: {words}"
+
+
+def event_intervals(seen: np.ndarray, exposure: np.ndarray, level: float) -> np.ndarray:
+    """Return [low, high] of each rate by itself (Garwood 1936: of a Poisson count in a given exposure).
+
+    >>> event_intervals(np.array([10.0, 0.0]), np.array([5.0, 0.0]), 0.05).round(3).tolist()
+    [[0.959, 3.678], [0.0, inf]]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.where(seen > 0, special.gammaincinv(np.maximum(seen, 1), level / 2), 0.0) / exposure
+        high = special.gammaincinv(seen + 1, 1 - level / 2) / exposure
+    some = exposure > 0
+    return np.stack([np.where(some, low, 0.0), np.where(some, high, np.inf)], axis=1)
+
+
+def likely_event_model(found: EventEstimate) -> CTMDP:
+    """Return the model of all choices with the likeliest rates; an event that was never seen does not happen in it."""
+    known, table = found.knowledge, found.knowledge.events
+    assert table is not None
+    value = np.nan_to_num(found.rate, nan=0.0)
+    live = value[table.event] > 0
+    rows = live & table.jumps
+    intensity = table.coefficient * value[table.event]
+    rate = np.bincount(table.pair[rows], intensity[rows], minlength=table.n_pairs)
+    if (rate == 0).any():
+        k = int(np.argmax(rate == 0))
+        raise ParameterError(f"nothing was seen that could end {known.actions[int(known.pair_action[k])]!r} in state "
+                             f"{known.states[int(known.pair_state[k])]!r} ({int((rate == 0).sum())} such choices); the log is too "
+                             "short for a model of its own.")
+    shape = (table.n_pairs, known.n_states)
+    matrix = sparse.csr_matrix((intensity[rows] / rate[table.pair[rows]], (table.pair[rows], table.next_state[rows])), shape=shape)
+    paid = np.bincount(table.pair[live], (intensity * table.payment)[live], minlength=table.n_pairs)
+    running = table.running + paid  # what events pay, as an income per unit of time
+    model = CTMDP.from_pairs(known.pair_state, known.pair_action, matrix, rate, table.reward, running, states=known.states,
+                             actions=known.actions, normalize_rows=True)
+    if not live.all():
+        return model
+    return model.with_events(replace(table, value=value))

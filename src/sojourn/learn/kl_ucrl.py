@@ -1,0 +1,71 @@
+"""KL-UCRL on the uniformised process: UCRL2 with KL balls for the rows.
+
+Source: Filippi, Cappe, Garivier 2010 (Allerton).  Proved there, in discrete time and with the printed radii (radius_scale = 1): the
+regret bounds of UCRL2.  Here ticks are counted in the mean (learn/uniformised.py), and nothing is proved.  `ct-kl-ucrl` is made for
+continuous time: rows of jumps and intervals of rates instead of rows with staying.
+"""
+
+from __future__ import annotations
+
+from math import e, log, sqrt
+
+import numpy as np
+
+from sojourn.kernels.kl_optimism import KLProblem, kl_optimism
+from sojourn.learn.ct_kl_ucrl import MAX_STEPS
+from sojourn.learn.optimism import Improved, Optimistic, extended_iteration
+from sojourn.learn.ucrl2 import UCRL2, without_running
+from sojourn.learn.uniformised import Steps, uniformised_steps
+from sojourn.model.knowledge import Knowledge
+
+
+class KLUCRL(UCRL2):
+    """Optimism over KL balls for the rows of a tick of the uniformised process.   Source: Filippi, Cappe, Garivier 2010
+
+    `radius_scale` multiplies both radii; 1 is as printed, the default 0.1 is mended as that of `ucrl2`.  The other parameters are
+    those of `ucrl2`.  Memory grows like pairs times states where the supports are unknown.
+    """
+
+    def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 0.1,
+                 seed: int | np.random.SeedSequence = 0):
+        super().__init__(knowledge, delta, horizon, None, radius_scale, seed)
+
+    def steps(self) -> Steps:
+        return uniformised_steps(self.counts, self.knowledge, every=True)
+
+    def doubt(self, steps: Steps) -> np.ndarray:
+        """Return C_R/sqrt(N), C_R² = log(4 S A log(t)/δ)/1.99."""
+        known = self.knowledge
+        c = log(4 * known.n_states * known.max_choices * log(max(steps.now, e)) / self.delta) / 1.99
+        found: np.ndarray = np.sqrt(c / np.maximum(1, steps.number))
+        return found
+
+    def radius(self, steps: Steps) -> np.ndarray:
+        """Return C_P/N: C_P = S (B + log(B + 1/log t) (1 + 1/(B + 1/log t))), B = log(2 e S² A log(t)/δ)."""
+        known, later = self.knowledge, log(max(steps.now, e))
+        b = log(2 * e * known.n_states**2 * known.max_choices * later / self.delta)
+        more = b + 1 / later
+        c = known.n_states * (b + log(more) * (1 + 1 / more))
+        found: np.ndarray = np.where(steps.number > 0, c / np.maximum(1, steps.number), np.inf)
+        return found
+
+    def optimistic(self, steps: Steps) -> Optimistic:
+        still = without_running(self.knowledge)
+        return extended_iteration(TickIteration(self, steps), still, 1 / sqrt(steps.now), None, MAX_STEPS)
+
+
+class TickIteration:
+    """Policy iteration over KL balls for the rows of a tick."""
+
+    remedy = "Are all states able to reach each other?"
+
+    def __init__(self, learner: KLUCRL, steps: Steps):
+        known, top = learner.knowledge, np.full(len(steps.number), float(learner.knowledge.rate_max))
+        self.problem = KLProblem(np.array(known.pair_start), steps.row_start, steps.next_state, steps.probability,
+                                 learner.radius_scale * learner.radius(steps), top, top, learner.reward(steps), 0 * top,
+                                 float(known.rate_max))
+
+    def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
+        """Take at most `most` steps on u, in place."""
+        pair, rate, low, high, steps, converged = kl_optimism(u, tolerance, most, self.problem)
+        return Improved(pair, rate, int(steps), float(low), float(high), bool(converged))

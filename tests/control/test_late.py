@@ -1,0 +1,94 @@
+"""Plans that come late: only where that was asked for, at most so many answers, journaled, and the same when folded again."""
+
+import pytest
+
+import sojourn
+from control_plant import MODEL, Plant, drive
+from sojourn.control import planner
+from sojourn.control.controller import Controller
+from sojourn.control.journal import Note
+from sojourn.errors import ParameterError
+from sojourn.simulation.session import Session
+
+KNOWN = MODEL.knowledge()
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """No process; a plan is there only when it is waited for."""
+    right = planner.Planner.answer
+    monkeypatch.setattr(planner.Planner, "start", lambda self: None)
+    monkeypatch.setattr(planner.Planner, "answer", lambda self, wait: right(self, True) if wait else None)
+
+
+def plans(controller: Controller) -> list[Note]:
+    return [entry for entry in controller._journal.entries() if isinstance(entry, Note) and entry.kind == "plan"]
+
+
+@pytest.mark.parametrize("learner", ["default", "ct-psrl", "ct-ce", "ct-kl-ucrl"])
+def test_a_late_plan_is_bounded_journaled_and_the_same_when_folded_again_or_after_a_restart(path, slow, learner):
+    plant = Plant(MODEL, ("up", 0))
+    Controller.create(path, KNOWN, learner, ("up", 0), seed=3, max_late=4).close()
+    for _ in range(12):
+        with Controller.open(path) as controller:
+            drive(controller, plant, 11)
+            assert controller.verify()["answers_that_differ"] == 0
+    with Controller.open(path) as controller:
+        notes, status = plans(controller), controller.status()
+        assert notes and all(b'"late": 4' in note.body for note in notes)
+        assert status["late_plans"] == len(notes) and status["late"] >= 4 * len(notes) and status["epochs"] == 132
+        before = controller._fold.to_bytes()
+        assert controller.replay()["answers_that_differ"] == 0 and controller._fold.to_bytes() == before
+
+
+def test_a_plan_of_the_other_process_is_what_would_have_been_planned_here(path, tmp_path, slow, monkeypatch):
+    def walk(where: str) -> bytes:
+        with Controller.create(where, KNOWN, "default", ("up", 0), seed=5, max_late=1) as controller:
+            drive(controller, Plant(MODEL, ("up", 0)), 30)
+            assert controller.verify()["answers_that_differ"] == 0 and plans(controller)
+            return controller._fold.to_bytes()
+
+    here = walk(path)
+    monkeypatch.undo()
+    made = []
+    unpack = planner.unpack
+    monkeypatch.setattr(planner, "unpack", lambda data: made.append(1) or unpack(data))
+    assert walk(str(tmp_path / "there")) == here
+    assert made  # the other process did answer
+
+
+def test_if_the_other_process_dies_the_plan_is_made_here(path, monkeypatch):
+    monkeypatch.setattr(planner.sys, "executable", "/bin/false")
+    with Controller.create(path, KNOWN, "ct-ce", ("up", 0), max_late=2) as controller:
+        drive(controller, Plant(MODEL, ("up", 0)), 40)
+        assert plans(controller) and controller.verify()["answers_that_differ"] == 0
+
+
+def test_without_max_late_every_answer_is_that_of_a_session(path):
+    session, plant = Session("ct-ce", ("up", 0), KNOWN), Plant(MODEL, ("up", 0))
+    with Controller.create(path, KNOWN, "ct-ce", ("up", 0)) as controller:
+        for seq in range(1, 60):
+            tau, state = plant.step(session.action)
+            session.report(tau, state)
+            assert controller.report(seq, tau, state) == session.action
+        assert controller.status()["late"] == 0 and not plans(controller)
+
+
+def test_an_import_does_not_wait_for_a_late_plan_and_is_learned_from(path, slow):
+    with Controller.create(path, KNOWN, "ct-ce", ("up", 0), max_late=50) as controller:
+        plant = Plant(MODEL, ("up", 0))
+        drive(controller, plant, 30)
+        columns = ("state", "action", "holding_time", "next_state")
+        log = {name: [getattr(o, name) for o in controller.observations()] for name in columns}
+        assert controller.status()["plan_due"]
+        controller.import_log(log)
+        assert not controller.status()["plan_due"] and controller._fold.session.learner.counts.epoch == 61
+        drive(controller, plant, 30)
+        controller.verify()
+
+
+@pytest.mark.parametrize(("more", "words"), [({"max_late": -1}, "max_late"), ({"max_late": 1.5}, "max_late"),
+                                             ({"max_late": 3, "learner": "control_plant:Plant"}, "catalogue")])
+def test_a_delay_that_cannot_be_is_refused(path, more, words):
+    with pytest.raises((ParameterError, sojourn.SojournError), match=words):
+        Controller.create(path, KNOWN, **{"start": ("up", 0), **more})
