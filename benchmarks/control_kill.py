@@ -4,7 +4,7 @@
 
 Each round a process (forked from this warmed one; `--fresh` of them started anew) opens the controller, carries out actions of a
 plant whose events are functions of their number, and says `seq answer` through a pipe after each acknowledgement; it is killed
-after a random time.  Then every acknowledged report must be in the file, with its answer.  After every `--rounds` kills the whole
+at a random instant.  Then every acknowledged report must be in the file, with its answer.  After every `--rounds` kills the whole
 file is judged: chain, fold equal to journal, every row what the plant reported; and an uninterrupted controller fed the same
 reports must be in the same state to the last byte.  The script can be stopped and started again: what it has counted is in the
 folder. A process kill does not need a real disk: what the kernel has been given survives it.  For losses of power see
@@ -100,13 +100,19 @@ def warm(folder: Path) -> None:
     path.unlink()
 
 
-def round_of(path: Path, fresh: bool, mutant: str, chance: random.Random, mean: float) -> dict[int, str]:
-    """Let one process work and kill it at a random instant, after `mean` seconds on average; return what it acknowledged."""
+def round_of(path: Path, fresh: bool, mutant: str, chance: random.Random) -> dict[int, str]:
+    """Let one process work and kill it at a random instant; return what it acknowledged.
+
+    Most are killed a random moment after a random number of acknowledgements, however slow the machine is; some after a random
+    time alone, which may be while they open the file.
+    """
     child, reading = started(path, mutant) if fresh else forked(path)
-    heard = b""
-    if fresh:
-        heard = os.read(reading, 1)  # it takes a second to start
-    time.sleep(chance.expovariate(1 / mean) if chance.random() < 0.9 else chance.uniform(0, 10 * mean))
+    heard, wanted = b"", 1 + int(chance.expovariate(1 / 35))
+    if chance.random() < (0.05 if fresh else 0.15):
+        wanted = 0
+    while heard.count(b"\n") < wanted and (part := os.read(reading, 1 << 16)):
+        heard += part
+    time.sleep(chance.expovariate(1 / 0.001) if wanted else chance.expovariate(1 / (1.0 if fresh else 0.02)))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     while part := os.read(reading, 1 << 16):
@@ -127,15 +133,12 @@ def campaign(folder: Path, kills: int, fresh: int, rounds: int, mutant: str = ""
     warm(folder)
     if mutant:
         acknowledge_early()
-    mean = 0.03
     while counts["kills"] < kills and not counts["wrong"]:
         if not path.exists():
             create(path)
             acknowledged = {}
         due = counts["fresh"] < fresh and counts["kills"] * fresh >= counts["fresh"] * kills
-        new = round_of(path, due, mutant, chance, mean)
-        if not due:  # on a busy machine everything takes longer: about 30 reports a kill
-            mean = min(1.0, max(0.01, mean * (1.05 if len(new) < 30 else 0.95)))
+        new = round_of(path, due, mutant, chance)
         counts["kills"] += 1
         counts["fresh"] += due
         counts["acknowledged"] += len(new)

@@ -1,6 +1,9 @@
 """Load mutated files: each must load, and then be valid, or be refused in one sentence.
 
     python benchmarks/fuzz_files.py [--count 2000] [--seconds N] [--seed K] [--kinds json,npz,drn,toml,store] [--keep FOLDER]
+                                    [--first N]
+
+With `--first` file N is the first one: a long campaign goes on where it was stopped.  Every 10,000 files a line says where it is.
 
 Models (.json, .npz, .drn), study files (.toml) and stores (.sqlite) are damaged at random: bits flipped, bytes cut, doubled, moved,
 numbers replaced by huge, tiny and impossible ones, values by others of another type, members of the zip swapped, renamed,
@@ -204,9 +207,10 @@ def try_one(kind: str, data: bytes, folder: Path) -> str:
 
 
 def fuzz(
-    count: int, seconds: float | None, seed: int, kinds: tuple[str, ...] = KINDS, keep: Path | None = None
+    count: int, seconds: float | None, seed: int, kinds: tuple[str, ...] = KINDS, keep: Path | None = None, first: int = 0
 ) -> tuple[Counter, list[str]]:
-    """Try `count` damaged files, or as many as `seconds` allow; return the counts by (kind, answer) and what failed."""
+    """Try `count` damaged files from number `first` on, or as many as `seconds` allow; return the counts by (kind, answer) and
+    what failed."""
     counts: Counter = Counter()
     failures: list[str] = []
     end = float("inf") if seconds is None else time.monotonic() + seconds
@@ -214,7 +218,9 @@ def fuzz(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         good = good_files(folder, np.random.default_rng(seed))
-        for number in range(count):
+        for number in range(first, first + count):
+            if number > first and number % 10_000 == 0:
+                print(f"{number:,}: {dict(Counter(a for _, a in counts.elements()))}", file=sys.stderr, flush=True)
             if time.monotonic() > end:
                 break
             rng = np.random.default_rng([seed, number])
@@ -250,13 +256,14 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=None, help="how many files (2000 unless --seconds is given)")
     parser.add_argument("--seconds", type=float, default=None, help="or for how long")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first file")
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--keep", type=Path, default=None, help="where files that failed are kept")
     given = parser.parse_args()
     kinds = tuple(given.kinds.split(","))
     count = given.count if given.count is not None else (2000 if given.seconds is None else sys.maxsize)
     began = time.perf_counter()
-    counts, failures = fuzz(count, given.seconds, given.seed, kinds, given.keep)
+    counts, failures = fuzz(count, given.seconds, given.seed, kinds, given.keep, given.first)
     print("\n".join(table(counts, kinds)))
     print(f"{time.perf_counter() - began:.0f} s, seed {given.seed}, at most {peak() / 1e6:.0f} MB of memory in all")
     sys.exit(1 if failures else 0)

@@ -225,3 +225,17 @@ def test_a_closed_pipe_is_no_traceback():
     code = f"{sys.executable} -m sojourn zoo --json | head -c 10"
     ran = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=False)
     assert ran.stdout.startswith('{"famil') and "Traceback" not in ran.stderr
+
+
+def test_narrow_terminals_get_whole_lines(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    learned = run("learn", "three-state", "--learner", "random", "--epochs", "3000").out
+    assert "decisions  pseudo-regret    regret     time  reward\n" in learned and "adjusted" not in learned
+    assert "               uniformly fast learner" in learned and "random, 1 episode\n" in learned
+    explained = run("zoo", "customer-selection").out.split("\n\n")[1]
+    assert all(len(line) > 40 for line in explained.split("\n")[:-1])  # folded once, not twice
+    assert "-0 " not in run("show", "admission:servers=3,capacity=10").out
+
+
+def test_a_number_of_decisions_is_refused_by_the_name_of_its_option():
+    assert "--epochs is -5; it must be a whole number" in run("learn", "three-state", "--epochs", "-5").err

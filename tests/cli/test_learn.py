@@ -77,7 +77,7 @@ def test_the_options_work(options):
 
 @pytest.mark.parametrize("arguments, words", [
     (("nowhere",), "neither a file nor a zoo model"), (("two-state", "--learner", "ctucrl"), "did you mean 'ct-ucrl'"),
-    (("two-state", "--epochs", 0), "max_epochs is 0"), (("two-state", "--epochs", 10, "--time", 3), "give one of them"),
+    (("two-state", "--epochs", 0), "--epochs is 0"), (("two-state", "--epochs", 10, "--time", 3), "give one of them"),
     (("two-state", "--time", -1), "max_time is -1"), (("two-state", "--learner", "ct-ucrl", "--delta", 2), "delta is 2"),
     (("two-state", "--learner", "ct-ucrl", "--delta", 0.1, "--horizon", 10), "give one of them"),
     (("two-state", "--learner", "ct-ucrl", "--reward-range", "3"), "give auto, or two numbers"),
@@ -87,7 +87,7 @@ def test_the_options_work(options):
     (("two-state", "--learner", "ct-ucrl", "--rate-bounds", 5, 3), "Swap"), (("two-state", "--start", 7), "state 7 does not exist"),
     (("two-state", "--plot", "regret.txt"), ".png"), (("two-state", "--seed", -1, "--epochs", 10), "seed is -1"),
     (("two-state", "--learner", "ct-ucrl", "--param", "radius=2"), "radius"), (("two-state", "--holding-times", "odd"), "'odd'"),
-    (("two-state", "--epochs", "nan"), "max_epochs is nan"), (("two-state", "--epochs", "inf"), "max_epochs is inf"),
+    (("two-state", "--epochs", "nan"), "--epochs is nan"), (("two-state", "--epochs", "inf"), "max_epochs is inf"),
     (("two-state", "--epochs", 10, "--plot", "no-such-folder/regret.png"), "folder that does not exist"),
 ])
 def test_bad_input_is_one_line_on_stderr(arguments, words):

@@ -147,3 +147,14 @@ def test_a_study_with_fractional_checkpoints_is_refused_before_its_store_is_made
     file.write_text(FILE.replace("checkpoints = 10", "checkpoints = [10.5, 300]"))
     ran = run("study", "run", file, "--workers", 1)
     assert ran.code == 1 and "checkpoints holds 10.5" in ran.err and not (tmp_path / "study.sqlite").exists()
+
+
+def test_on_a_narrow_terminal_the_summary_is_blocks_of_lines(file, monkeypatch):
+    store = call("run", file, "--workers", 1).stdout.strip()
+    wide = call("summary", store).stdout
+    monkeypatch.setenv("COLUMNS", "60")
+    narrow = call("summary", store).stdout
+    assert "is a study file; its results are in a store" in str(call("summary", file, fails=True).exception)
+    assert "model          three-state\nlearner        ct-ucrl\nruns           3\n" in narrow
+    assert max(map(len, narrow.splitlines())) <= 60 < max(map(len, wide.splitlines()))
+    assert sorted(set("".join(wide.split()))) == sorted(set("".join(narrow.split())))

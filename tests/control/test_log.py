@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sojourn.control import log_columns
 from sojourn.control.log import read_log
 from sojourn.errors import FileError
 from sojourn.model.knowledge import Knowledge
@@ -93,3 +94,36 @@ def test_a_file_that_is_no_log_is_refused_in_words(tmp_path, text, words):
         read_log(tmp_path / "none.csv")
     with pytest.raises(FileError, match="a int"):
         read_log(3)
+
+
+@pytest.mark.parametrize("text", [
+    "state,action,holding_time,next_state\na,x,0.5,b\nb,x,1e-3,a\n",
+    "\ufeff state , action,holding_time,next_state\na,x,0.5,b\n\nb,x,1_0.5,a\n",
+    'state,action,holding_time,next_state\n"a, 1",x,0.5,"b ""q"""\n"b ""q""",x, 2 ,"a, 1"\n',
+    "state,action,holding_time,next_state,reward\r\nnull,NaN,0.5,NA,1\r\nNA,NaN,2,null,2\r\n",
+    "state,action,holding_time,next_state\n1,007,0.5,2\n2,007,3,1\n",
+    "state,action,holding_time,next_state\n\u00fc,\u03bb,0.5,\u65e5\n\u65e5,\u03bb,3,\u00fc\n",
+])
+def test_the_quick_way_to_read_a_csv_file_reads_what_the_slow_one_reads(tmp_path, text, monkeypatch):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "log.csv"
+    path.write_bytes(text.encode())
+    quick = read_log(path)
+    monkeypatch.setattr(log_columns, "_quick_csv", lambda path, renamed: None)
+    slow = read_log(path)
+    assert list(quick.states) == list(slow.states) and list(quick.actions) == list(slow.actions)
+    for name in ("state", "action", "holding_time", "next_state"):
+        assert getattr(quick, name).tolist() == getattr(slow, name).tolist()
+
+
+def test_texts_of_parquet_files_may_be_missing_where_they_need_not_be(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {"time": [0.0, 1.0, 2.0, 3.0], "state": ["a", "b", "a", "a"], "action": ["x", "x", "y", None]}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "log.parquet")
+    found = read_log(tmp_path / "log.parquet")
+    assert len(found) == 2 and list(found.actions) == ["x", "y"] and found.censored_time.tolist() == [1.0]
+    parquet.write_table(pyarrow.table({**columns, "state": ["a", None, "a", "a"]}), tmp_path / "log.parquet")
+    with pytest.raises(FileError, match="row 2 has no state"):
+        read_log(tmp_path / "log.parquet")

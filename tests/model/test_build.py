@@ -375,3 +375,23 @@ def test_any_json_like_thing_is_a_model_or_a_model_error(data):
         assert len(str(error)) < 600
     else:
         assert isinstance(model, CTMDP)
+
+
+def test_a_model_shares_no_array_with_its_builder_however_the_pairs_stand():
+    """Sorted pairs with a clean sparse matrix are taken without a detour; the caller may change all of it afterwards."""
+    given = sparse.csr_matrix(np.array([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]))
+    state, action, rate = np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([1.0, 2.0, 3.0])
+    model = CTMDP.from_pairs(state, action, given, rate, reward=rate)
+    twin = CTMDP.from_pairs(state.copy(), action.copy(), given.copy(), rate.copy(), reward=rate.copy())
+    given.data[:], state[:], action[:], rate[:] = 7.0, 0, 5, -1.0
+    given.indices[:] = 0
+    assert model.equals(twin)
+    assert given.data[0] == 7.0 and given.data.flags.writeable and rate.flags.writeable and state.flags.writeable
+
+
+def test_another_name_only_costs_nothing_and_is_checked():
+    model = CTMDP.from_arrays([[[0, 1]], [[1, 0]]], rate=[[2], [3]])
+    again = model.replace(name="swap")
+    assert again.name == "swap" and model.name == "" and again.probability is model.probability
+    with pytest.raises(ModelError, match="name is"):
+        model.replace(name="a\x00b")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sojourn.errors import ModelError
+from sojourn.model import explore
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.explore import Choice
 
@@ -112,3 +113,50 @@ def test_an_error_in_choices_says_which_choice_led_there():
         CTMDP.explore(0, lambda n: {"a": Choice({0: 1.0}, reward=float("nan"))} if n else {"up": Choice({1: 1.0})})
     with pytest.raises(ModelError, match=r"choices\(0\) raised ZeroDivisionError: .*zero$"):
         CTMDP.explore(0, lambda n: {"a": Choice({0: 1 / n})})
+
+
+def two_queues(state):
+    first, second = state
+    rates = {(first + 1, second): 0.3, (first, second + 1): 0.35}
+    rates = {there: rate for there, rate in rates.items() if max(there) < 20}
+    found = {}
+    if first:
+        found["first"] = Choice({**rates, (first - 1, second): 1.0}, running_cost=float(first + second))
+    if second:
+        found["second"] = Choice({**rates, (first, second - 1): 0.8}, running_cost=float(first + second))
+    return found or {"wait": Choice(rates)}
+
+
+def test_the_quick_way_into_a_model_makes_what_the_careful_way_makes(monkeypatch):
+    """`add_plain` takes choices of positive floats; without it every choice is taken by `add`."""
+    quick = CTMDP.explore((0, 0), two_queues)
+    monkeypatch.setattr(explore.Found, "add_plain", lambda *_: False)
+    careful = CTMDP.explore((0, 0), two_queues)
+    assert quick.equals(careful) and quick.n_states == 400
+
+
+@pytest.mark.parametrize("odd", [0.0, -1.0, float("nan"), float("inf"), 1e-320, 1e200, 1, True, "1"])
+def test_odd_numbers_fare_alike_on_the_quick_and_the_careful_way(monkeypatch, odd):
+    def outcome():
+        def choices(n):
+            return {"go": Choice({1 - n: 2.0, n: odd} if n else {1: 1.0}, cost=0.5)}
+
+        try:
+            return CTMDP.explore(0, choices)
+        except ModelError as error:
+            return str(error)
+
+    quick = outcome()
+    monkeypatch.setattr(explore.Found, "add_plain", lambda *_: False)
+    careful = outcome()
+    assert quick.equals(careful) if isinstance(quick, CTMDP) else quick == careful
+
+
+def test_exploring_says_how_far_it_is_and_stops_at_the_limit(monkeypatch, capsys):
+    monkeypatch.setattr("sojourn.model.progress.PATIENCE", -1.0)
+    monkeypatch.setattr("sojourn.model.progress.EVERY", -1.0)
+    CTMDP.explore((0, 0), two_queues, progress=True)
+    assert "exploring: 0 of 1 states" in capsys.readouterr().err
+    with pytest.raises(ModelError, match=r"more than 100 states are reachable.*raise max_states"):
+        CTMDP.explore((0, 0), two_queues, max_states=100)
+    assert CTMDP.explore((0, 0), two_queues, max_states=400).n_states == 400

@@ -505,3 +505,14 @@ def test_a_model_is_not_written_to_odd_places(tmp_path, golden_model):
         with pytest.raises(FileError, match=shown):
             golden_model("two_state").save(f"{tmp_path}/{path}")
     assert os.listdir(tmp_path) == ["folder.json"]
+
+
+def test_json_beyond_a_size_is_refused_both_ways_with_the_remedy(tmp_path, monkeypatch):
+    model = sojourn.make("admission", capacity=20)
+    model.save(tmp_path / "whole.json")
+    monkeypatch.setattr("sojourn.model.json_file.MAX_BYTES", 2000)
+    with pytest.raises(FileError, match=r"model\.json.*Save it as \.npz"):
+        model.save(tmp_path / "model.json")
+    assert not (tmp_path / "model.json").exists()
+    with pytest.raises(FileError, match=r"Save the model as \.npz"):
+        sojourn.load(tmp_path / "whole.json")

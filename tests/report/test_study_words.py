@@ -164,4 +164,4 @@ def test_every_learner_is_set_against_the_bound_for_what_it_was_told(tmp_path):
     text = str(found)
     assert "C(M), the long-run bound on the slope for learners that are told the supports" in text and "C_u(M) (" in text
     page = study.report(tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "Dashed: short C(M), long C_u(M);" in page and "set against the bound for what it was told" in page
+    assert "Dashed: C(M) (short), C_u(M) (long);" in page and "set against the bound for what it was told" in page

@@ -103,4 +103,4 @@ def test_known_unit_rates_are_never_doubted():
         subject = learner(name, model.knowledge(), seed=1)
         simulate(model, subject, max_epochs=2000, seed=1, holding_times="deterministic")
         subject.belief.update(subject.counts)
-        assert (subject.belief.mean()[1] == 1).all()  # drawn rates: tests/kernels/test_learner_kernels.py
+        assert (subject.belief.mean().rate == 1).all()  # drawn rates: tests/kernels/test_learner_kernels.py

@@ -84,8 +84,12 @@ def print_json(value: Any) -> None:
 
 def say(text: str) -> None:
     """Print lines; on a terminal those too long for it are folded, and what follows stands below the first gap of the line."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 0
-    click.echo("\n".join(folded(text, width)))
+    click.echo("\n".join(folded(text, terminal_width())))
+
+
+def terminal_width() -> int:
+    """Return how many characters go on a line of the terminal; 0 where there is none, and lines may be as long as they are."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 0
 
 
 def folded(text: str, width: int) -> list[str]:

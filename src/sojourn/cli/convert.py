@@ -2,7 +2,7 @@
 
 import click
 
-from sojourn.cli.common import json_option, print_json, read_model
+from sojourn.cli.common import json_option, print_json, read_model, say
 
 
 @click.command("convert")
@@ -20,4 +20,4 @@ def command(source: str, target: str, reward: str | None, as_json: bool) -> None
         sizes = {"states": model.n_states, "actions": model.n_actions, "pairs": model.n_pairs}
         print_json({"written": target, "name": model.name, **sizes})
     else:
-        click.echo(f"wrote {target}: {repr(model)[1:-1]}")
+        say(f"wrote {target}: {repr(model)[1:-1]}")

@@ -9,13 +9,24 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, learner_names, model_argument, named_state, print_json, read_model, say
+from sojourn.cli.common import (
+    folded,
+    json_option,
+    learner_names,
+    model_argument,
+    named_state,
+    print_json,
+    read_model,
+    say,
+    terminal_width,
+)
 from sojourn.errors import ParameterError, RewardScaleWarning
-from sojourn.model.columns import columns
+from sojourn.model.columns import fitting
 from sojourn.zoo.syntax import parse_parameters
 
 ROWS = 12
 EPOCHS = 1e6
+WIDE = 120  # characters of a line where there is no terminal
 LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficulty`
 
 
@@ -69,6 +80,8 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
     epochs, max_time = options["epochs"], options["max_time"]
     if epochs is not None and max_time is not None:
         raise ParameterError(f"--epochs is {epochs:g} and --time is {max_time:g}; give one of them.")
+    if epochs is not None and not epochs >= 1:
+        raise ParameterError(f"--epochs is {epochs:g}; it must be a whole number of decisions, at least 1.")
     if epochs is None and max_time is None:
         epochs = EPOCHS
     state = named_state(model, options["start"])
@@ -140,12 +153,12 @@ def in_words(run: Any, label: str) -> list[str]:
     step = max(1, -(-len(points) // ROWS))
     shown = points[::-step][::-1]
     gained = f"{last.reward / last.time:.9g}" if last.time else "nothing yet"
-    table = columns(("decisions", "time", "reward", "pseudo-regret", "regret", "adjusted"),
-                    [(f"{p.epochs:,}", f"{p.time:.6g}", f"{p.reward:.6g}", f"{p.pseudo_regret:.6g}", f"{p.regret:.6g}",
-                      f"{p.adjusted_regret:.6g}") for p in shown], right=range(6))
+    table = fitting(("decisions", "pseudo-regret", "regret", "time", "reward", "adjusted"),
+                    [(f"{p.epochs:,}", f"{p.pseudo_regret:.6g}", f"{p.regret:.6g}", f"{p.time:.6g}", f"{p.reward:.6g}",
+                      f"{p.adjusted_regret:.6g}") for p in shown], terminal_width())
     return [
         repr(run.model)[1:-1],
-        f"learner        {label}, {run.episodes.total:,} episodes",
+        f"learner        {label}, {run.episodes.total:,} episode{'s' * (run.episodes.total != 1)}",
         *([f"parameters     {settings}"] if (settings := settings_in_words(run.settings)) else []),
         f"optimal gain   {run.gain:.9g} per unit of time; gained {gained}",
         f"lost           {last.pseudo_regret:.6g} by its choices in {last.epochs:,} decisions (the pseudo-regret)",
@@ -183,10 +196,8 @@ def against_bounds(run: Any, epochs: int) -> list[str]:
         return [f"lower bound    {name} = 0: no pair is critical, so it says nothing"]
     slope = float(slopes(run.epochs, run.pseudo_regret[None])[0, -1])
     grew = f"; this run's grew by {slope:.4g} over the last two decades" if slope == slope else ""
-    early = [f"               {epochs:,} decisions are too few for it to mean anything; from about {meaningful:.0e} on it does"]
-    return [
-        f"lower bound    {name} = {constant:.6g}: what the mean regret of a uniformly fast learner grows by per unit of log N",
-        f"               in the long run{grew}. No floor: it does not exclude less than",
-        f"               {name} log N = {constant * log(epochs):.6g} at a given N, nor in a single run",
-        *(early if epochs < meaningful else []),
-    ]
+    early = f". {epochs:,} decisions are too few for it to mean anything; from about {meaningful:.0e} on it does"
+    said = (f"lower bound    {name} = {constant:.6g}: what the mean regret of a uniformly fast learner grows by per unit of log N "
+            f"in the long run{grew}. No floor: it does not exclude less than {name} log N = {constant * log(epochs):.6g} at a "
+            f"given N, nor in a single run{early if epochs < meaningful else ''}")
+    return folded(said, terminal_width() or WIDE)

@@ -58,7 +58,7 @@ def in_words(model: Any) -> list[str]:
         jumps = [f"{model.states.label(j)}: {p:.4g}" for j, p in _row(model, k)]
         shown = ", ".join(jumps[:4]) + (f", and {len(jumps) - 4} more" if len(jumps) > 4 else "")
         rows.append((model.states.label(model.pair_state[k]), model.actions.label(model.pair_action[k]), f"{model.rate[k]:.6g}",
-                     f"{model.expected_reward[k]:.6g}", f"{model.running[k]:.6g}", shown))
+                     f"{model.expected_reward[k] + 0.0:.6g}", f"{model.running[k] + 0.0:.6g}", shown))
     table = columns(("state", "action", "rate", "reward", "running", "next"), rows, right=(2, 3, 4))
     more = [f"... and {model.n_pairs - ROWS} more choices"] if model.n_pairs > ROWS else []
     return [repr(model)[1:-1], "", *table, *more]

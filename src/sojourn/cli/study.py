@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, print_json, say
+from sojourn.cli.common import json_option, print_json, say, terminal_width
 from sojourn.errors import ParameterError, ReplicationError, SojournError, SojournWarning, StoreError
 
 store_argument = click.argument("store", metavar="STORE", type=click.Path(path_type=Path))
@@ -209,6 +209,7 @@ def summary(store: Path, regret: str, band: str, latex: bool, as_json: bool) -> 
     from sojourn.study.store import Store
     from sojourn.study.summary import summarize
     from sojourn.study.words import latex as latex_table
+    from sojourn.study.words import summary_text
 
     with Store(store) as opened:
         found = summarize(opened, regret, band)
@@ -232,7 +233,7 @@ def summary(store: Path, regret: str, band: str, latex: bool, as_json: bool) -> 
             }
         )
     else:
-        click.echo(latex_table(found), nl=False) if latex else say(str(found))
+        click.echo(latex_table(found), nl=False) if latex else say(summary_text(found, terminal_width()))
 
 
 @command.command()

@@ -2,7 +2,7 @@
 
 import click
 
-from sojourn.cli.common import json_option, print_json, say
+from sojourn.cli.common import json_option, print_json, say, terminal_width
 from sojourn.model.columns import columns
 
 
@@ -17,7 +17,7 @@ def command(name: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"families": [each.as_dict() for each in found]})
     elif name is not None:
-        say(found[0].explain())
+        say(found[0].explain(max(20, min(100, terminal_width() or 100))))
     else:
         rows = [(each.name, each.summary) for each in found]
         say("\n".join(columns(("family", "what it is"), rows)))

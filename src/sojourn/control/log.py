@@ -9,16 +9,14 @@ often that event was seen during the sojourn without leading anywhere.
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sojourn.errors import FileError, require, unknown_name
+from sojourn.control.log_columns import SILENT, Coded, coded, columns_of
+from sojourn.errors import FileError, unknown_name
 from sojourn.kernels.event_counts import UNKNOWN
 from sojourn.learn.learner import History
 from sojourn.model.events import EventTable
@@ -28,8 +26,6 @@ from sojourn.model.names import Names, plain
 SOJOURNS = ("state", "action", "holding_time", "next_state")
 STAMPS = ("time", "state", "action")
 OPTIONAL = ("reward", "event", "trajectory")
-CHUNK = 65536
-SILENT = "silent:"  # begins the name of a column
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,139 +118,24 @@ def read_log(log: Any, knowledge: Knowledge | None = None, contiguous: bool = Tr
     With `knowledge` states and actions must be among its own.  Rows of one trajectory must follow each other (each begins in the
     state to which the last led), unless `contiguous` is False.
     """
-    given = _columns(log, columns or {})
-    coded = _Columns(given)
-    if not len(coded) and coded.names:
-        raise FileError(f"the log has 0 rows under {', '.join(coded.names)}; there is nothing to learn from.")
-    known = set(coded.names)
+    table = _Columns(columns_of(log, columns or {}))
+    if not len(table) and table.names:
+        raise FileError(f"the log has 0 rows under {', '.join(table.names)}; there is nothing to learn from.")
+    known = set(table.names)
     if set(SOJOURNS) <= known:
-        found = _sojourns(coded, knowledge, contiguous)
+        found = _sojourns(table, knowledge, contiguous)
     elif set(STAMPS) <= known:
-        found = _stamps(coded, knowledge)
+        found = _stamps(table, knowledge)
     else:
-        raise FileError(f"the log has the columns {', '.join(map(str, coded.names))}; it needs {', '.join(SOJOURNS)}, or the "
+        raise FileError(f"the log has the columns {', '.join(map(str, table.names))}; it needs {', '.join(SOJOURNS)}, or the "
                         "time stamps "
                         f"{', '.join(STAMPS)}. Rename its columns (`columns={{'theirs': 'ours'}}`).")
     if not len(found):
-        raise FileError(f"the log has {len(coded)} rows and no complete sojourn; there is nothing to learn from.")
+        raise FileError(f"the log has {len(table)} rows and no complete sojourn; there is nothing to learn from.")
     return found
 
 
 # ---- columns -------------------------------------------------------------------------------------------------------
-
-
-def _columns(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
-    """Return {our name: values}; values are arrays, or coded already (from a CSV file)."""
-    found = _read_columns(log, renamed)
-    missing = sorted(set(renamed) - set(found))
-    if missing:
-        raise FileError(f"columns renames {missing[0]!r}, which is not a column of the log; it has {', '.join(found)}.")
-    return {renamed.get(name, name): values for name, values in found.items()}
-
-
-def _read_columns(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
-    if isinstance(log, (str, PathLike)):
-        path = Path(log)
-        if not path.is_file():
-            raise FileError(f"there is no file {str(path)!r}; give a .csv or .parquet file.")
-        if path.suffix.lower() in (".parquet", ".pq"):
-            require("pyarrow", "frame")
-            import pyarrow.parquet
-
-            try:
-                table = pyarrow.parquet.read_table(path)
-            except (OSError, ValueError) as error:
-                raise FileError(f"{str(path)!r} cannot be read as Parquet: {error}.") from error
-            return {name: table.column(name).to_pandas().to_numpy() for name in table.column_names}
-        return _csv_columns(path, renamed)
-    if isinstance(log, Mapping):
-        return {str(name): np.asarray(values) if not isinstance(values, list) else values for name, values in log.items()}
-    if hasattr(log, "columns") and hasattr(log, "__getitem__"):
-        return {str(name): log[name].to_numpy() for name in log.columns}
-    raise FileError(f"the log is a {type(log).__name__}; give a path to a .csv or .parquet file, a data frame, or a dict of "
-                    "columns.")
-
-
-@dataclass(eq=False)
-class Coded:
-    """A column as numbers of the different values in it, in order of appearance."""
-
-    code: np.ndarray
-    values: list[Any]
-
-
-def coded(values: Iterable[Any], into: dict[Any, int] | None = None) -> Coded:
-    """Return a column with each value replaced by its number."""
-    index: dict[Any, int] = {} if into is None else into
-    array = values if isinstance(values, np.ndarray) else None
-    if array is not None and array.dtype.kind in "iub":
-        different, inverse = np.unique(array, return_inverse=True)
-        return Coded(inverse.astype(np.int32), different.tolist())
-    listed = array.tolist() if array is not None else values
-    code = np.fromiter((index.setdefault(value, len(index)) for value in listed), dtype=np.int32)
-    return Coded(code, list(index))
-
-
-def _csv_columns(path: Path, renamed: Mapping[str, str]) -> dict[str, Any]:
-    """Read a CSV file in pieces: numbers as floats, everything else coded, so that 10^7 rows fit into memory."""
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream)
-            header = [name.strip() for name in next(reader, [])]
-            if len(set(header)) < len(header) or not any(header):
-                raise FileError(f"{str(path)!r} begins with {header!r}; the first line must name the columns, each once.")
-            parts: dict[str, list[np.ndarray]] = {name: [] for name in header}
-            index: dict[str, dict[Any, int]] = {name: {} for name in header if not _is_numeric(renamed.get(name, name))}
-            chunk: list[list[str]] = []
-            done = 0
-
-            def flush() -> None:
-                nonlocal done
-                wrong = next((i for i, row in enumerate(chunk) if len(row) != len(header)), None)
-                if wrong is not None:
-                    raise FileError(f"row {done + wrong + 1} of {str(path)!r} has {len(chunk[wrong])} cells, the header has "
-                                    f"{len(header)}.")
-                for name, column in zip(header, zip(*chunk)):
-                    if name in index:
-                        own = index[name]
-                        codes = (own.setdefault(x, len(own)) for x in column)
-                        parts[name].append(np.fromiter(codes, dtype=np.int32, count=len(column)))
-                    else:
-                        parts[name].append(_floats(name, column, done))
-                done += len(chunk)
-                chunk.clear()
-
-            for row in reader:
-                if row:
-                    chunk.append(row)
-                    if len(chunk) == CHUNK:
-                        flush()
-            if chunk:
-                flush()
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise FileError(f"{str(path)!r} cannot be read as CSV: {error}.") from error
-    empty = np.zeros(0)
-    whole = {name: np.concatenate(pieces) if pieces else empty for name, pieces in parts.items()}
-    return {name: Coded(values, list(index[name])) if name in index else values for name, values in whole.items()}
-
-
-def _is_numeric(name: str) -> bool:
-    return name in ("holding_time", "time", "reward") or name.startswith(SILENT)
-
-
-def _floats(name: str, column: tuple[str, ...], before: int) -> np.ndarray:
-    """Return texts as numbers; an empty cell is NaN."""
-    try:
-        return np.array(column, dtype=np.float64) if "" not in column else np.array([x or "nan" for x in column], dtype=np.float64)
-    except ValueError:
-        for i, text in enumerate(column):
-            try:
-                float(text or "nan")
-            except ValueError:
-                raise FileError(f"row {before + i + 1} has {name} {text!r}, which is no number. If the columns are swapped, "
-                                "rename them.") \
-                    from None
-        raise
 
 
 class _Columns:

@@ -14,6 +14,7 @@ import numpy as np
 
 from sojourn.kernels.jit import inner, kernel
 from sojourn.kernels.planning import Model, evaluate_policy
+from sojourn.kernels.swept_planning import DENSE, move_swept
 
 STEPS = 200
 
@@ -156,24 +157,25 @@ def exponential_interval(x):
     return min(below, 1.0), max(above, 1.0)
 
 
-def row_threshold_reference(count, confidence):
+def row_threshold_reference(count, confidence, successors=0):
     """Return the bound on N KL(p̂ ‖ p) that holds at all times with probability 1 - confidence.
 
     By Ville's inequality for the Dirichlet(1/k) mixture of likelihoods over the k possible successors:
-    log(1/confidence) + Σ n_y log(n_y/N) - log [Γ(1)/Γ(1 + N) Π Γ(1/k + n_y)/Γ(1/k)].
+    log(1/confidence) + Σ n_y log(n_y/N) - log [Γ(1)/Γ(1 + N) Π Γ(1/k + n_y)/Γ(1/k)].  k is `successors`, or if that is 0 the
+    length of `count`, which then holds all of them.
     """
-    n, a = sum(count), 1 / len(count)
+    n, a = sum(count), 1 / (successors or len(count))
     likelihood = sum(c * log(c / n) for c in count if c > 0)
     mixture = -lgamma(1 + n) + sum(lgamma(a + c) - lgamma(a) for c in count if c > 0)
     return log(1 / confidence) + likelihood - mixture
 
 
 @kernel
-def row_threshold(count, confidence):
+def row_threshold(count, confidence, successors=0):
     n = 0.0
     for y in range(len(count)):
         n += count[y]
-    a = 1.0 / len(count)
+    a = 1.0 / (successors if successors > 0 else len(count))
     total = -np.log(confidence) + lgamma(1.0 + n)
     for y in range(len(count)):
         if count[y] > 0:
@@ -181,7 +183,7 @@ def row_threshold(count, confidence):
     return total
 
 
-def kl_sets_reference(row_start, count, visits, holding_sum, confidence, rate_min, rate_max):
+def kl_sets_reference(row_start, count, visits, holding_sum, confidence, rate_min, rate_max, successors=0):
     """Return (row radius, rate_low, rate_high, empty): KL radii and rate intervals, each failing ever with at most `confidence`.
 
     The interval after n visits has y - 1 - log y <= log(2 n (n + 1)/confidence)/n: 2 e^{-x} at each n, and Σ 1/(n (n + 1)) = 1.
@@ -191,7 +193,7 @@ def kl_sets_reference(row_start, count, visits, holding_sum, confidence, rate_mi
     radius, low, high, empty = np.full(pairs, np.inf), np.full(pairs, rate_min), np.full(pairs, rate_max), 0
     for i in np.flatnonzero(visits):
         n = visits[i]
-        radius[i] = row_threshold_reference(count[row_start[i]:row_start[i + 1]], confidence) / n
+        radius[i] = row_threshold_reference(count[row_start[i]:row_start[i + 1]], confidence, successors) / n
         y1, y2 = exponential_interval_reference(log(2 * n * (n + 1) / confidence) / n)
         ends = y1 * n / holding_sum[i], y2 * n / holding_sum[i]
         empty += ends[1] < rate_min or ends[0] > rate_max
@@ -200,14 +202,14 @@ def kl_sets_reference(row_start, count, visits, holding_sum, confidence, rate_mi
 
 
 @kernel
-def kl_sets(row_start, count, visits, holding_sum, confidence, rate_min, rate_max):
+def kl_sets(row_start, count, visits, holding_sum, confidence, rate_min, rate_max, successors=0):
     pairs = len(visits)
     radius, low, high = np.full(pairs, np.inf), np.full(pairs, rate_min), np.full(pairs, rate_max)
     empty = 0
     for i in range(pairs):
         n = visits[i]
         if n > 0:
-            radius[i] = row_threshold(count[row_start[i]:row_start[i + 1]], confidence) / n
+            radius[i] = row_threshold(count[row_start[i]:row_start[i + 1]], confidence, successors) / n
             below, above = exponential_interval(np.log(2.0 * n * (n + 1.0) / confidence) / n)
             below *= n / holding_sum[i]
             above *= n / holding_sum[i]
@@ -219,7 +221,10 @@ def kl_sets(row_start, count, visits, holding_sum, confidence, rate_min, rate_ma
 
 
 class KLProblem(NamedTuple):
-    """A KL confidence set as planning needs it; `probability` are the empirical rows."""
+    """A KL confidence set as planning needs it; `probability` are the empirical rows.
+
+    With `pooled` rows hold the successors seen, and at their end one place for any other: it is the best state at each step.
+    """
 
     pair_start: np.ndarray
     row_start: np.ndarray
@@ -231,11 +236,12 @@ class KLProblem(NamedTuple):
     reward: np.ndarray
     running: np.ndarray
     top_rate: float
+    pooled: bool = False
 
 
 def kl_bellman_reference(u, problem):
     """Return (Tu, pair, rate, rows q) in uniformised units: T u(s) = u(s) + max (λ/Λ)(r + Σ q u - u(s)) + c/Λ.  Paper: eq:EVI"""
-    pair_start, row_start, next_state, probability, radius, rate_low, rate_high, reward, running, top_rate = problem
+    pair_start, row_start, next_state, probability, radius, rate_low, rate_high, reward, running, top_rate = problem[:10]
     n_states = len(pair_start) - 1
     u_next, pair, rate, rows = np.empty(n_states), np.zeros(n_states, dtype=np.int64), np.zeros(len(reward)), probability.copy()
     for s in range(n_states):
@@ -284,11 +290,22 @@ def moved(u, u_next, low, step, pair, rate, rows, next_state, problem):
     if step % 4 < 3:
         bias, reward = np.empty(len(u)), problem.reward
         model = Model(problem.pair_start, problem.row_start, next_state, rows, reward, problem.running, rate)
-        evaluate_policy(model, pair, bias)
+        if len(u) > DENSE:
+            bias[:] = u
+            move_swept(model, pair, bias)
+        else:
+            evaluate_policy(model, pair, bias)
         if np.isfinite(bias).all() and np.abs(bias).max() < 1e7 * (1.0 + np.abs(u).max() + np.abs(reward).max()):
             u[:] = bias
             return
     u += 0.9 * (u_next - u) - 0.9 * low
+
+
+@inner
+def aim(row_start, next_state, best):
+    """Let the last place of every row be the state `best`."""
+    for i in range(len(row_start) - 1):
+        next_state[row_start[i + 1] - 1] = best
 
 
 @kernel
@@ -301,6 +318,8 @@ def kl_optimism(u, tolerance, max_steps, problem):
     low, high = -np.inf, np.inf
     pair, rate = np.zeros(len(u), dtype=np.int64), np.zeros(len(problem.reward))
     for step in range(max_steps):
+        if problem.pooled:
+            aim(problem.row_start, problem.next_state, np.argmax(u))
         u_next, pair, rate, rows = kl_bellman(u, problem)
         low = (u_next - u).min()
         high = (u_next - u).max()

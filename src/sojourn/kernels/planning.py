@@ -1,5 +1,7 @@
 """The best policy of a small known model, by policy iteration from a given policy: what learners plan with.
 
+Models above DENSE states go to kernels/swept_planning.py.
+
 A policy's gain and bias solve h(s) + ρ/λ = r + c/λ + Σ p h with h(0) = 0.  Every row restarts in state 0 with probability
 RESTART, so that the equations of *every* policy can be solved, even of one under which the states fall apart; it moves a gain
 by at most RESTART times the span of the bias, far below anything a learner can tell.
@@ -10,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sojourn.kernels.jit import inner, kernel
+from sojourn.kernels.swept_planning import DENSE, best_policy_swept
 
 RESTART = 1e-9
 IMPROVEMENTS = 200
@@ -124,6 +127,8 @@ def best_policy(model, allowed, policy_pair):
                 if allowed[i]:
                     pair[s] = i
                     break
+    if n_states > DENSE:
+        return best_policy_swept(model, allowed, pair)
     bias = np.empty(n_states)
     gain = 0.0
     for _ in range(IMPROVEMENTS):

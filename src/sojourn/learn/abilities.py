@@ -57,7 +57,7 @@ def abilities_of(learner: Any) -> Abilities:
     """Return what `learner` can do: as its class declares it; of an object that is no child of Learner, by the methods it has."""
     own = vars(learner) if hasattr(learner, "__dict__") else {}
     if isinstance(learner, Learner):
-        compiled = None if "plan" in own else type(learner).compiled_plan  # an object may bring a plan of its own
+        compiled = None if "plan" in own else learner.compiled()  # an object may bring a plan of its own
         folds = learner.folds and "observe" not in own and isinstance(learner.counts, Counts)
         acting = None if {"act", "observe"} & own.keys() else getattr(learner, "compiled_act", None)
         return Abilities(hasattr(learner, "act"), folds, True, True, True, compiled, acting)

@@ -32,8 +32,7 @@ class CTCE(Learner):
         """Return the certainty-equivalent policy with what must be tried put in its place, for a tenth of the visits so far."""
         known, visits = self.knowledge, self.counts.visits
         self.belief.update(self.counts)
-        probability, rate = self.belief.mean()
-        gain, _, self.policy_pair = self.belief.best(probability, rate, self.policy_pair)
+        gain, self.policy_pair = self.belief.best_of_mean(self.policy_pair)
         pair, quota = self.policy_pair.copy(), np.maximum(1, visits // 10)
         seen = np.add.reduceat(visits, known.pair_start[:-1])
         due = visits < self.exploration * np.log1p(seen)[known.pair_state]

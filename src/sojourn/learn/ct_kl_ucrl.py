@@ -70,16 +70,19 @@ class CTKLUCRL(Learner):
     def remembered(self) -> dict[str, Any]:
         """Return the values of the last plan and the sets it was made from."""
         known = self.known
+        rows = {"planned_row_start": known.row_start.copy(), "planned_next": known.next_state.copy()} if self.belief.pooled else {}
         return {"values": self.values.copy(), "row_radius": known.row_radius.copy(), "rate_low": known.rate_low.copy(),
                 "rate_high": known.rate_high.copy(), "planned_visits": known.visits.copy(), "planned_count": known.count.copy(),
-                "empty_intervals": known.empty_intervals}
+                "empty_intervals": known.empty_intervals, **rows}
 
     def recall(self, state: dict[str, Any]) -> None:
         """Take back what `remembered` returned."""
         self.values = np.array(state["values"], dtype=np.float64)
         radius, low, high = (np.array(state[name], dtype=np.float64) for name in ("row_radius", "rate_low", "rate_high"))
         visits, count = (np.array(state[name], dtype=np.int64) for name in ("planned_visits", "planned_count"))
-        self.known = KLSet(self.belief, visits, count, radius, low, high, int(state.get("empty_intervals", 0)))
+        start, after = (np.array(state.get(name, rows), dtype=np.int64) for name, rows in (
+            ("planned_row_start", self.belief.row_start), ("planned_next", self.belief.next_state)))
+        self.known = KLSet(self.belief, start, after, visits, count, radius, low, high, int(state.get("empty_intervals", 0)))
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """Return (S, A) tables of visits, mean holding times, KL radii and rate intervals of the last plan."""

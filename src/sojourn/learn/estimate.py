@@ -150,8 +150,8 @@ def _told(counts: Counts, knowledge: Knowledge, level: float) -> tuple[float, np
     """Return (gain and pairs of the best policy now, what is open, the same for that policy alone at costs, radii of the rows)."""
     belief = Posterior(knowledge)
     sets = kl_set(counts, belief, level)
-    gain, _, pair = belief.best(*belief.mean(), np.array(knowledge.pair_start[:-1], dtype=np.int64))
-    return float(gain), pair, sets, _against(sets, knowledge, pair), sets.row_radius
+    gain, pair = belief.best_of_mean(np.array(knowledge.pair_start[:-1], dtype=np.int64))
+    return gain, pair, sets, _against(sets, knowledge, pair), sets.row_radius
 
 
 def _untold(counts: Counts, knowledge: Knowledge, level: float) -> tuple[float, np.ndarray, OpenSet, OpenSet, np.ndarray]:
@@ -181,12 +181,11 @@ def alone(knowledge: Knowledge, pair: np.ndarray) -> Knowledge:
 
 def _against(sets: KLSet, knowledge: Knowledge, pair: np.ndarray) -> KLSet:
     """Return the set in which `pair` is all that can be played and every payment is a cost."""
-    rows = sets.rows
-    entries = np.concatenate([np.arange(rows.row_start[k], rows.row_start[k + 1]) for k in pair])
-    known = replace(alone(knowledge, pair), support_start=np.concatenate([[0], np.cumsum(rows.size[pair])]).astype(np.int64),
-                    support_state=rows.next_state[entries])
-    return KLSet(Posterior(known), sets.visits[pair], sets.count[entries], sets.row_radius[pair], sets.rate_low[pair],
-                 sets.rate_high[pair], 0)
+    entries = np.concatenate([np.arange(sets.row_start[k], sets.row_start[k + 1]) for k in pair])
+    start = np.concatenate([[0], np.cumsum(np.diff(sets.row_start)[pair])]).astype(np.int64)
+    known = replace(alone(knowledge, pair), support_start=start, support_state=sets.next_state[entries])
+    return KLSet(Posterior(known), start, sets.next_state[entries], sets.visits[pair], sets.count[entries], sets.row_radius[pair],
+                 sets.rate_low[pair], sets.rate_high[pair], 0)
 
 
 def _shares(share: np.ndarray, radius: np.ndarray) -> np.ndarray:

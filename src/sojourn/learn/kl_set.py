@@ -24,9 +24,11 @@ from sojourn.learn.posterior import Posterior
 class KLSet:
     """Per pair: the counts it was made from, the KL radius of the row, and the interval of the rate."""
 
-    rows: Posterior  # the possible successors of each pair
+    rows: Posterior  # what is possible and paid
+    row_start: np.ndarray  # the possible successors of each pair, as they were then
+    next_state: np.ndarray
     visits: np.ndarray
-    count: np.ndarray  # laid out as rows.next_state
+    count: np.ndarray  # laid out as next_state
     row_radius: np.ndarray
     rate_low: np.ndarray
     rate_high: np.ndarray
@@ -38,10 +40,10 @@ class KLSet:
 
     def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
         """Return whether a model with this (P, S) matrix of transitions and these rates per pair is in the set."""
-        pair = np.repeat(np.arange(len(self.visits)), self.rows.size)
+        pair = np.repeat(np.arange(len(self.visits)), np.diff(self.row_start))
         seen = self.count > 0
         p = self.count[seen] / self.visits[pair[seen]]
-        q = np.asarray(transition)[pair[seen], self.rows.next_state[seen]]
+        q = np.asarray(transition)[pair[seen], self.next_state[seen]]
         with np.errstate(divide="ignore"):
             divergence = np.bincount(pair[seen], p * np.log(p / q), minlength=len(self.visits))
         inside = (self.rate_low <= rate * (1 + 1e-12)) & (rate <= self.rate_high * (1 + 1e-12))
@@ -52,8 +54,8 @@ def kl_set(counts: Counts, rows: Posterior, level: float) -> KLSet:
     """Return the set after `counts`; each of its 2P parts fails ever with probability at most `level`."""
     rows.update(counts)
     radius, low, high, empty = kl_sets(rows.row_start, rows.count, counts.visits, counts.holding_sum, level, rows.rate_min,
-                                       rows.rate_max)
-    return KLSet(rows, counts.visits.copy(), rows.count.copy(), radius, low, high, int(empty))
+                                       rows.rate_max, len(rows.pair_start) - 1 if rows.pooled else 0)
+    return KLSet(rows, rows.row_start, rows.next_state, counts.visits.copy(), rows.count.copy(), radius, low, high, int(empty))
 
 
 class KLIteration:
@@ -63,9 +65,10 @@ class KLIteration:
 
     def __init__(self, known: KLSet):
         rows = known.rows
-        empirical = known.count / np.repeat(np.maximum(1, known.visits), rows.size)
-        self.problem = KLProblem(rows.pair_start, rows.row_start, rows.next_state, empirical, known.row_radius, known.rate_low,
-                                 known.rate_high, rows.reward, rows.running, rows.rate_max)
+        empirical = known.count / np.repeat(np.maximum(1, known.visits), np.diff(known.row_start))
+        after = known.next_state.copy() if rows.pooled else known.next_state
+        self.problem = KLProblem(rows.pair_start, known.row_start, after, empirical, known.row_radius, known.rate_low,
+                                 known.rate_high, rows.reward, rows.running, rows.rate_max, rows.pooled)
 
     def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
         """Take at most `most` steps on u, in place."""

@@ -29,6 +29,7 @@ from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
 
 MAX_CHUNK = 2**20  # epochs in one History
+FEW = 100  # epochs that are looked up one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +147,8 @@ class Learner:
 
     def plan(self) -> Plan:
         """Return what to do next; here the plan of `compiled_plan`."""
-        kernel = next((k for kind in type(self).__mro__ if (k := vars(kind).get("compiled_plan")) is not None), None)
+        kernel = self.compiled() or next((k for kind in type(self).__mro__ if (k := vars(kind).get("compiled_plan")) is not None),
+                                         None)
         if kernel is None:
             raise ParameterError(f"{type(self).__name__} has neither plan() nor act(state); a learner needs one of them.")
         known = self.knowledge
@@ -157,6 +159,10 @@ class Learner:
         most = int(desk.plan.epochs[LEFT])
         return Plan(known.pair_action[desk.plan.pair], desk.plan.left, most if most < NO_LIMIT else None,
                     dict(zip(self.info_names, desk.info.tolist(), strict=True)))
+
+    def compiled(self) -> Any:
+        """Return the compiled planner in use, or None where plans are made in Python."""
+        return type(self).compiled_plan
 
     def planner_state(self) -> Any:
         """Return what `compiled_plan` gets as its state."""
@@ -209,7 +215,8 @@ class Learner:
 def checked_knowledge(knowledge: Any) -> Knowledge:
     """Return `knowledge`, or say what it must be."""
     if not isinstance(knowledge, Knowledge):
-        raise ParameterError(f"knowledge is {knowledge!r}; it must be a Knowledge, as from model.knowledge(rate_bounds=(lo, hi)).")
+        raise ParameterError(f"knowledge is {knowledge!r}; it must be a Knowledge, as from model.knowledge(rate_bounds=(lo, hi)), "
+                             "or without a model from Knowledge.from_choices({state: [actions]}, rate_bounds=(lo, hi)).")
     return knowledge
 
 
@@ -218,7 +225,13 @@ def check_supports(history: History, knowledge: Knowledge) -> None:
     start, states = knowledge.support_start, knowledge.support_state
     if start is None or states is None:
         return
-    for pair, arrived in zip(pairs_of(history, knowledge), history.next_state, strict=True):
-        if arrived not in states[start[pair]:start[pair + 1]]:
-            raise ReportError(f"next_state is {knowledge.states[arrived]!r}, outside the known support of pair {pair}; report "
-                              "a state it can lead to, or build the learner without supports. Nothing was counted.")
+    pairs, arrived = pairs_of(history, knowledge), np.asarray(history.next_state, dtype=np.int64)
+    if len(pairs) < FEW:
+        fine = np.array([after in states[start[pair]:start[pair + 1]] for pair, after in zip(pairs, arrived)], dtype=bool)
+    else:
+        place = np.repeat(np.arange(knowledge.n_pairs), np.diff(start)) * knowledge.n_states + states
+        fine = np.isin(pairs * knowledge.n_states + arrived, place)
+    if not fine.all():
+        row = int(np.argmin(fine))
+        raise ReportError(f"next_state is {knowledge.states[arrived[row]]!r}, outside the known support of pair {pairs[row]}; "
+                          "report a state it can lead to, or build the learner without supports. Nothing was counted.")

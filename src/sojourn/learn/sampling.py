@@ -6,7 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sojourn.kernels.pooled_plan import POOLED_PLANNERS, PairRows, Pooled
 from sojourn.kernels.sampled_plan import BK, NO_INDEX, PLANNERS, Copies, Rows, Sampler
+from sojourn.kernels.swept_planning import DENSE
+from sojourn.kernels.swept_planning import WORK as SWEPT
 from sojourn.learn.learner import Learner
 from sojourn.learn.posterior import Posterior
 
@@ -34,12 +37,21 @@ class SamplingLearner(Learner):
         b = self.belief = belief
         first = self.knowledge.pair_start[:-1]
         self.info_names = ("estimated_gain",) * (self.index != NO_INDEX) + ("sampled_gain",) * (samples > 0)
-        self.sampler = Sampler(self.index, samples, tsde, depth, rows_of(b), b.shape, b.time, b.rate_min, b.rate_max,
-                               copies_of(b, most), b.count, np.array(first, dtype=np.int64), np.array(first, dtype=np.int64),
-                               np.ones(1, dtype=np.int64))
+        kept = np.array(first, dtype=np.int64), np.array(first, dtype=np.int64), np.ones(1, dtype=np.int64)
+        law = b.shape, b.time, b.rate_min, b.rate_max
+        self.sampler: Sampler | Pooled
+        if b.pooled:
+            rows = PairRows(b.pair_start, b.reward, b.running)
+            self.sampler = Pooled(self.index, samples, tsde, depth, rows, *law, float(b.weight[0]), max(most, 1), *kept)
+        else:
+            self.sampler = Sampler(self.index, samples, tsde, depth, rows_of(b), *law, copies_of(b, most), b.count, *kept)
         self.plans_per_call = self._plans_per_call()
 
-    def planner_state(self) -> Sampler:
+    def compiled(self) -> Any:
+        kernel = super().compiled()
+        return POOLED_PLANNERS[self.index] if self.belief.pooled and kernel is PLANNERS[self.index] else kernel
+
+    def planner_state(self) -> Sampler | Pooled:
         return self.sampler
 
     def explain(self) -> None:
@@ -60,7 +72,10 @@ class SamplingLearner(Learner):
 
     def _plans_per_call(self) -> int:
         """Return how many plans make about 0.1 s: a draw per possible successor, some policies to evaluate, and the index."""
-        q, policies = self.sampler, 4 * self.knowledge.n_states**3
+        q, n_states = self.sampler, self.knowledge.n_states
+        policies = 4 * n_states**3 if n_states <= DENSE else SWEPT
+        if isinstance(q, Pooled):
+            return 1
         steps = q.samples * (100 * len(q.copies.entry) + policies)
         if q.watch != NO_INDEX:
             steps += (1000 if q.watch == BK else 100) * len(q.counted) + policies

@@ -56,9 +56,10 @@ def from_pairs(state: Any, action: Any, transition: Any, rate: Any, reward: Any 
         bad = np.flatnonzero((index < 0) | (index >= limit))
         if bad.size:
             raise ModelError(f"{kind}[{bad[0]}] is {index[bad[0]]}; {kind} indices run from 0 to {limit - 1}.")
-    order = np.lexsort((what, who))
-    matrix = matrix[order]
-    paid = None if transition_reward is None else _on_pattern(transition_reward, matrix, order)
+    order: Any = slice(None) if _in_order(who, what) else np.lexsort((what, who))  # a slice copies nothing
+    if not isinstance(order, slice):
+        matrix = matrix[order]
+    paid = None if transition_reward is None else _on_pattern(transition_reward, matrix, np.arange(pairs)[order])
     start = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=n_states))])
     flat = (pairs,)
     return CTMDP(
@@ -70,6 +71,12 @@ def from_pairs(state: Any, action: Any, transition: Any, rate: Any, reward: Any 
         states=labels, actions=names, transition_reward=paid, rate_bounds=rate_bounds, name=name, holding=holding,
         events=events,
     )
+
+
+def _in_order(who: np.ndarray, what: np.ndarray) -> bool:
+    """Return whether pairs stand by state and then by action."""
+    same = who[1:] == who[:-1]
+    return bool(((who[1:] > who[:-1]) | (same & (what[1:] >= what[:-1]))).all())
 
 
 def from_generators(generators: Any, reward: Any = None, running: Any = None, *, cost: Any = None, running_cost: Any = None,
@@ -158,7 +165,10 @@ def _sparse_rows(name: str, value: Any, rows: int | None = None) -> sparse.csr_m
         if given.dtype.kind not in "iuf" or given.ndim != 2:
             raise ModelError(f"{name} is sparse with type {given.dtype} and shape {given.shape}; it must hold real numbers "
                              "on two axes. Convert it with `.astype(float)`.")
-        matrix = sparse.csr_matrix(given, dtype=np.float64, copy=True)
+        matrix = sparse.csr_matrix(given, dtype=np.float64)
+        if matrix.has_canonical_format and (matrix.data != 0).all() and (rows is None or matrix.shape[0] == rows):
+            return matrix  # the caller's own arrays: nobody changes them on the way into the model, which has its own
+        matrix = matrix.copy()
     else:
         array = real_array(name, value)
         if array.ndim != 2:

@@ -15,7 +15,7 @@ from sojourn.model.events import EventTable, check_events
 from sojourn.model.knowledge import Knowledge, event_knowledge
 from sojourn.model.names import Names, names_of
 from sojourn.model.numbers import index_array, rate_bounds_pair, real_array, shown, spread
-from sojourn.model.validate import ROW_TOLERANCE, validate
+from sojourn.model.validate import ROW_TOLERANCE, require_name, validate
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -211,9 +211,11 @@ class CTMDP:
         return uniformize(self, rate)
 
     def replace(self, **changes: Any) -> CTMDP:
-        """Return a copy with some fields changed, validated anew."""
+        """Return a copy with some fields changed, validated anew; with another name only, the arrays are shared."""
         from dataclasses import replace
 
+        if set(changes) == {"name"}:
+            return self.renamed(changes["name"])
         if not {"name", "rate_bounds", "states", "actions"}.issuperset(changes):
             changes.setdefault("events", None)  # those of before may not fit
         return replace(self, **changes)
@@ -222,6 +224,7 @@ class CTMDP:
         """Return the same model under another name: it shares the arrays, and nothing is validated again."""
         from copy import copy
 
+        require_name(name)
         model = copy(self)
         object.__setattr__(model, "name", name)
         return model
@@ -312,14 +315,15 @@ class CTMDP:
     @classmethod
     def explore(cls, start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, max_states: int = 2_000_000,
                 label: Callable[[Any], str] | None = None, rate_bounds: tuple[float, float] | None = None,
-                name: str = "") -> CTMDP:
+                name: str = "", progress: bool = False) -> CTMDP:
         """Build breadth-first from `start`: `choices(state)` gives {action: Choice(rates={next_state: intensity}, ...)}.
 
-        States and actions stay what `choices` calls them; `label(state)` gives the text to show a state by (default: `str`).
+        States and actions stay what `choices` calls them; `label(state)` gives the text to show a state by (default: `str`).  More
+        than `max_states` are refused; `progress` writes a line on stderr from two seconds on.
         """
         from sojourn.model.explore import explore
 
-        return explore(start, choices, max_states=max_states, label=label, rate_bounds=rate_bounds, name=name)
+        return explore(start, choices, max_states=max_states, label=label, rate_bounds=rate_bounds, name=name, progress=progress)
 
     # ---- words --------------------------------------------------------------------------------------------------
 
@@ -360,7 +364,9 @@ def _owned(name: str, value: Any, convert: Callable[[str, Any], np.ndarray]) -> 
     kind = np.int64 if convert is index_array else np.float64
     if type(value) is np.ndarray and value.dtype == kind and value.base is None and not value.flags.writeable:
         return value
-    return _frozen(np.array(convert(name, value)))
+    found = convert(name, value)
+    new = convert is real_array or (isinstance(value, np.ndarray) and value.dtype != kind)  # and nobody else's
+    return _frozen(found if new else np.array(found))
 
 
 def _exact_rows(probability: np.ndarray, row_start: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
@@ -17,7 +18,10 @@ from sojourn.model.declared import Declared
 from sojourn.model.events import EventTable
 from sojourn.model.names import Names
 from sojourn.model.numbers import real_number, shown
+from sojourn.model.progress import Progress
 from sojourn.model.rates import Form, Rate
+
+SAFE = 1e150  # sizes that neither overflow nor vanish in a sum or a quotient
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,12 @@ class Choice:
 
 
 def explore(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, max_states: int = 2_000_000,
-            label: Callable[[Any], str] | None = None, rate_bounds: tuple[float, float] | None = None, name: str = "") -> CTMDP:
+            label: Callable[[Any], str] | None = None, rate_bounds: tuple[float, float] | None = None, name: str = "",
+            progress: bool = False) -> CTMDP:
     """Return the model of all states reachable from `start` under any choice: `start` first, the others breadth-first.
 
-    States and actions stay what `choices` calls them; `label(state)` gives the text to show a state by (default: `str`).
+    States and actions stay what `choices` calls them; `label(state)` gives the text to show a state by (default: `str`).  More than
+    `max_states` are refused.  `progress` writes a line on stderr from two seconds on.
 
     >>> def choices(n):  # a machine that is up (1) or down (0)
     ...     return {"run": Choice({0: 0.1}, running=1.0)} if n else {"repair": Choice({1: 1.0}, cost=2.0)}
@@ -54,34 +60,44 @@ def explore(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, 
     >>> model, model.states
     (<CTMDP: 2 states, 2 actions, 2 pairs, 2 transitions, rates [0.1, 1]>, (1, 0))
     """
-    found = found_from(start, choices, max_states, values=True)
+    found = found_from(start, choices, max_states, values=True, progress=progress)
     shape = (len(found.state), len(found.index))
-    rows = sparse.csr_matrix((found.value, found.column, found.row_start), shape=shape)
-    pays = sparse.csr_matrix((found.paid, found.column, found.row_start), shape=shape) if any(found.paid) else None
+    column, row_start = np.frombuffer(found.column, dtype=np.int64), np.frombuffer(found.row_start, dtype=np.int64)
+    rows = sparse.csr_matrix((np.frombuffer(found.value), column, row_start), shape=shape)
+    paid = np.frombuffer(found.paid)
+    pays = sparse.csr_matrix((paid, column, row_start), shape=shape) if paid.any() else None
     events = found.events()
-    return from_pairs(np.array(found.state), np.array(found.action), rows, found.rate, found.reward, found.running,
+    return from_pairs(np.frombuffer(found.state, dtype=np.int64), np.frombuffer(found.action, dtype=np.int64), rows,
+                      np.frombuffer(found.rate), np.frombuffer(found.reward), np.frombuffer(found.running),
                       transition_reward=pays, states=found.states(label), actions=list(found.actions), rate_bounds=rate_bounds,
                       name=name, normalize_rows=True, events=events)
 
 
-def found_from(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], max_states: int, values: bool) -> Found:
-    """Return everything reachable from `start`; where no `values` are asked for, rates need none."""
+def found_from(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], max_states: int, values: bool,
+               progress: bool = False) -> Found:
+    """Return everything reachable from `start`, breadth-first; where no `values` are asked for, rates need none."""
     if not callable(choices):
         raise ModelError(f"choices is {shown(choices)}; it must be a function state -> {{action: Choice(...)}}.")
-    found = Found(start, max_states, values)
-    for here in found.queue:  # grows while it is walked
-        try:
-            options = choices(here)
-        except Exception as error:
-            raise ModelError(f"choices({here!r}) raised {type(error).__name__}: {error}{found.how(here)}") from error
-        try:
-            if not isinstance(options, Mapping) or not options:
-                raise ModelError(f"choices({here!r}) gave {shown(options)}; it must be a non-empty mapping "
-                                 "{action: Choice(...)}.")
-            for act, choice in options.items():
-                found.add(here, act, choice)
-        except ModelError as error:
-            raise ModelError(f"{error}{found.how(here)}") from error.__cause__
+    found, said = Found(start, max_states, values), Progress(progress)
+    try:
+        for done, here in enumerate(found.queue):  # grows while it is walked
+            if done % 4096 == 0:
+                said.say(f"exploring: {done:,} of {len(found.queue):,} states found so far, at most {max_states:,}")
+            try:
+                options = choices(here)
+            except Exception as error:
+                raise ModelError(f"choices({here!r}) raised {type(error).__name__}: {error}{found.how(here)}") from error
+            try:
+                if not isinstance(options, Mapping) or not options:
+                    raise ModelError(f"choices({here!r}) gave {shown(options)}; it must be a non-empty mapping "
+                                     "{action: Choice(...)}.")
+                for act, choice in options.items():
+                    if not found.add_plain(done, act, choice):
+                        found.add(here, act, choice)
+            except ModelError as error:
+                raise ModelError(f"{error}{found.how(here)}") from error.__cause__
+    finally:
+        said.end()
     return found
 
 
@@ -95,16 +111,12 @@ class Found:
         self.max_states, self.values = max_states, values
         self.index: dict[Any, int] = {_hashable("start", start): 0}
         self.queue: list[Any] = [start]
-        self.origin: list[tuple[Any, Any]] = [(None, None)]
+        self.origin = array("q", [-1])  # the pair by which each state was found
         self.actions: dict[Any, int] = {}
-        self.state: list[int] = []
-        self.action: list[int] = []
-        self.rate: list[float] = []
-        self.reward: list[float] = []
-        self.running: list[float] = []
-        self.row_start, self.column = [0], list[int]()
-        self.value: list[float] = []
-        self.paid: list[float] = []
+        self.state, self.action = array("q"), array("q")
+        self.rate, self.reward, self.running = array("d"), array("d"), array("d")
+        self.row_start, self.column = array("q", [0]), array("q")
+        self.value, self.paid = array("d"), array("d")
         self.forms: list[tuple[int, Form, Any]] = []  # jump, its form, what it pays
         self.silent: list[tuple[int, Form, float]] = []  # pair, form, what it pays
 
@@ -113,8 +125,44 @@ class Found:
         number = self.index[here]
         if number == 0:
             return ""
-        before, act = self.origin[number]
+        pair = self.origin[number]
+        before, act = self.queue[self.state[pair]], list(self.actions)[self.action[pair]]
         return f" ({here!r} was reached from {before!r} by {act!r}.)"
+
+    def add_plain(self, number: int, act: Any, choice: Any) -> bool:
+        """Append a choice of positive floats that pays nothing on jumps, the usual one, quickly; of others return False."""
+        if type(choice) is not Choice or choice.transition_rewards or choice.silent != {} or act not in self.actions:
+            return False
+        total, rates, paid = 0.0, choice.rates, (choice.reward, choice.cost, choice.running, choice.running_cost)
+        if type(rates) is not dict:
+            return False
+        for intensity in rates.values():
+            if type(intensity) is not float or not 0.0 < intensity < SAFE:
+                return False
+            total += intensity
+        for amount in paid:
+            if type(amount) is not float or not -SAFE < amount < SAFE:
+                return False
+        if not total > 1 / SAFE or min(rates.values()) / total == 0.0:
+            return False
+        index, pair = self.index, len(self.state)
+        if len(index) + len(rates) > self.max_states:  # it may be too many: the other way counts them
+            return False
+        for there, intensity in rates.items():
+            place = index.setdefault(there, len(index))
+            if place == len(self.queue):
+                self.queue.append(there)
+                self.origin.append(pair)
+            self.column.append(place)
+            self.value.append(intensity / total)
+            self.paid.append(0.0)
+        self.row_start.append(len(self.column))
+        self.state.append(number)
+        self.action.append(self.actions[act])
+        self.rate.append(total)
+        self.reward.append(choice.reward - choice.cost)
+        self.running.append(choice.running - choice.running_cost)
+        return True
 
     def add(self, here: Any, act: Any, choice: Any) -> None:
         """Check one choice and append it; next states that are new join the queue."""
@@ -136,7 +184,7 @@ class Found:
                                      "(a buffer limit) or raise max_states.")
                 self.index[there] = len(self.index)
                 self.queue.append(there)
-                self.origin.append((here, act))
+                self.origin.append(len(self.state) - 1)
             self.column.append(self.index[there])
             self.value.append(_share(here, act, there, float(intensity), total))
             pay = _pay(here, act, there, form, choice.transition_rewards.get(there, 0.0))

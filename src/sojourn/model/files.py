@@ -70,6 +70,8 @@ def save(model: CTMDP, path: str | os.PathLike[str]) -> None:
             write(model, stream)
     except OSError as error:
         raise FileError(f"cannot write {str(file)!r}: {error.strerror or error}. Check the folder and its permissions.") from error
+    except ModelError as error:
+        raise FileError(f"cannot write {str(file)!r}: {error}") from error
 
 
 @contextlib.contextmanager

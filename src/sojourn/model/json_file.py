@@ -31,12 +31,17 @@ from sojourn.model.numbers import real_number, shown
 FORMAT, VERSION = "sojourn/ctmdp", 2
 TOP = ("format", "version", "name", "states", "state_labels", "actions", "action_labels", "rate_bounds", "holding", "events",
        "choices")
+MAX_BYTES = 200_000_000  # of a file: read, it takes some twenty times as much memory
 CHOICE = ("state", "action", "rate", "reward", "running", "next", "next_reward")
 
 
 def read_json(stream: IO[bytes]) -> CTMDP:
     """Return the model in an open JSON file; ModelError names the entry, its value and the rule."""
-    return model_of(parse(stream.read()))
+    data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ModelError(f"it has more than {MAX_BYTES // 10**6} MB; a .json model of that size would take many GB of memory. "
+                         "Save the model as .npz instead, which is compact, or as .drn.")
+    return model_of(parse(data))
 
 
 def parse(data: bytes) -> Any:
@@ -221,7 +226,14 @@ def first_appearance(model: CTMDP) -> tuple[Any, ...]:
 
 def write_json(model: CTMDP, stream: IO[bytes]) -> None:
     """Write a model as JSON that reads back number for number and label for label."""
-    stream.writelines(line.encode("utf-8") for line in _lines(model))
+    written = 0
+    for line in _lines(model):
+        data = line.encode("utf-8")
+        written += len(data)
+        if written > MAX_BYTES:
+            raise ModelError(f"the model has {model.n_states:,} states and {len(model.next_state):,} transitions, more than "
+                             f"{MAX_BYTES // 10**6} MB of JSON, which would take many GB to read back. Save it as .npz.")
+        stream.write(data)
 
 
 def _lines(model: CTMDP) -> Iterator[str]:

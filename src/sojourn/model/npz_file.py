@@ -54,7 +54,7 @@ def write_npz(model: CTMDP, stream: IO[bytes]) -> None:
     arrays |= {name: getattr(model, name) for name in TYPES if name != "header" and name not in EVENTS}
     if model.events is not None:
         arrays |= {name: getattr(model.events, name.removeprefix("event_")) for name in EVENTS}
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive:
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, array in arrays.items():
             if array is not None:
                 entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
@@ -90,6 +90,8 @@ def read_npz(stream: IO[bytes]) -> CTMDP:
 def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     """Return the members by array name after checking names and how they are packed."""
     found: dict[str, zipfile.ZipInfo] = {}
+    if "whole.npy" in archive.namelist():
+        raise ModelError("it holds a run, not a model; read it with `sojourn.Run.load`.")
     for info in archive.infolist():
         name = info.filename.removesuffix(".npy")
         if name not in TYPES or name in found:

@@ -82,12 +82,17 @@ def _rows(m: CTMDP, where: Any) -> None:
         )
 
 
+def require_name(name: Any) -> None:
+    """Raise where the name of a model is not a line of text."""
+    if not isinstance(name, str) or has_control(name):
+        raise ModelError(f"name is {shown(name)}; it must be a string without control characters.")
+
+
 def validate(m: CTMDP) -> None:
     """Raise ModelError with the first broken rule, the entry and its value."""
     if m.holding not in HOLDING:
         raise ModelError(f"holding is {m.holding!r}; it must be one of {', '.join(HOLDING)}.")
-    if not isinstance(m.name, str) or has_control(m.name):
-        raise ModelError(f"name is {shown(m.name)}; it must be a string without control characters.")
+    require_name(m.name)
     _layout(m)
 
     def where(k: Any) -> str:

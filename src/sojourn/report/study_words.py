@@ -53,7 +53,7 @@ ALT = {
     "policies": "share of decisions under each policy",
 }
 AGAINST_BOUND = ("growth", "slope")
-DASHED = {"C(M)": "short ", "C_u(M)": "long ", "C_events(M)": "long and short "}  # as in report/curves.py
+DASHED = {"C(M)": "short", "C_u(M)": "long", "C_events(M)": "long and short"}  # as in report/curves.py
 
 
 def caption(summary: Summary, name: str, model: str, figure: Figure) -> tuple[str, str]:
@@ -64,7 +64,7 @@ def caption(summary: Summary, name: str, model: str, figure: Figure) -> tuple[st
     if name == "regret" and figure.axes[0].get_yscale() == "log":
         text += " Both axes are logarithmic, so that every learner is seen."
     if name in AGAINST_BOUND and (floors := summary.floors(model)):
-        text += " Dashed" + "".join(f"{', ' if i else ': '}{DASHED[bound]}{bound}" for i, bound in enumerate(floors))
+        text += " Dashed: " + ", ".join(f"{bound} ({DASHED[bound]})" if len(floors) > 1 else bound for bound in floors)
         text += "; a learner that is good on all models may lie below its bound for long, but not for ever."
     if name == "regret" and (upper := summary.bounds[model].upper):
         last = float(next(c for c in summary.curves if c.model == model).epochs[-1])

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sojourn.kernels import embedded as kernels
+from sojourn.model.progress import Progress
 from sojourn.solving.arrays import Arrays
 from sojourn.solving.parts import in_parts
-from sojourn.solving.progress import Progress
 
 CLOSER = 0.2  # sweeps of a policy end when their residual is this share of what it was
 DEEPER = 0.01  # the same for the last policy, so that ties are seen as such

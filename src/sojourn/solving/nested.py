@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from sojourn.kernels import coarse_model, multigrid
+from sojourn.model.progress import Progress
 from sojourn.solving.arrays import Arrays
 from sojourn.solving.embedded import Guess, bellman, scale_of, swept
 from sojourn.solving.multigrid import Multigrid
-from sojourn.solving.progress import Progress
 
 SMALLEST = 300  # states of a model that is not made smaller any more
 SWEEPS = 3000  # for the smallest

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.learn.saving import settings_in_words
-from sojourn.model.columns import columns
+from sojourn.model.columns import stacked
 from sojourn.model.words import html_card
 from sojourn.study.bounds import TOLD
 from sojourn.study.failures import failure_lines
@@ -160,12 +160,12 @@ def tests_made(summary: Summary) -> str:
     return f"comparisons ({summary.comparisons[0].test}-test, Holm over {len(summary.comparisons)})"
 
 
-def summary_text(summary: Summary) -> str:
-    """Return the summary for a terminal."""
-    parts = [headline(summary), *lacks(summary), "", *columns(FINAL_HEAD, final_rows(summary))]
+def summary_text(summary: Summary, width: int = 0) -> str:
+    """Return the summary for a terminal of so many characters a line (0: any)."""
+    parts = [headline(summary), *lacks(summary), "", *stacked(FINAL_HEAD, final_rows(summary), width)]
     parts += [*settings_used(summary), *bounds_used(summary)]
     if summary.comparisons:
-        parts += ["", tests_made(summary), *columns(COMPARISON_HEAD, comparison_rows(summary))]
+        parts += ["", tests_made(summary), *stacked(COMPARISON_HEAD, comparison_rows(summary), width)]
     for sentence in (*without_bound(summary), *structure_lines(summary)):
         parts += ["", sentence]
     return "\n".join(parts)

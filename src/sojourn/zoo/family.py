@@ -169,9 +169,9 @@ class Family:
             "source": self.source, "answer": self.answer, "note": self.note,
         }
 
-    def explain(self) -> str:
+    def explain(self, width: int = 100) -> str:
         """Return the family in words: theory, parameters with units and ranges, assumptions, source, known answer."""
-        return "\n".join(_paragraphs(self))
+        return "\n".join(_paragraphs(self, width))
 
 
 SATISFIED: Mapping[str, bool | None] = {"irreducible": True, "communicating": True, "unichain": True, "rates_bounded": True}
@@ -189,10 +189,10 @@ def _short(value: Any) -> str:
     return "[" + ",".join(repr(v).removesuffix(".0") for v in value) + "]" if isinstance(value, tuple) else str(value)
 
 
-def _paragraphs(family: Family) -> Iterator[str]:
+def _paragraphs(family: Family, width: int) -> Iterator[str]:
     yield f"{family.name}: {family.summary}"
     yield ""
-    yield from (fill(part, 100) for part in family.theory.split("\n\n"))
+    yield "\n\n".join(fill(part, width) for part in family.theory.split("\n\n"))
     yield ""
     yield "Parameters"
     for p in family.parameters:

@@ -1,4 +1,4 @@
-"""A line on stderr while a large model is being solved, from two seconds on."""
+"""A line on stderr while a large model is being built or solved, from two seconds on."""
 
 from __future__ import annotations
 

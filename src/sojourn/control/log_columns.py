@@ -1,0 +1,192 @@
+"""The columns of a log, from wherever it comes: texts as numbers of their different values, so that 10^7 rows fit into memory.
+
+CSV files are read by pyarrow where it is installed, ten times as fast; whatever it cannot read is read again here, row by row,
+which says what is wrong and where.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import FileError, require
+
+CHUNK = 65536
+SILENT = "silent:"  # begins the name of a column
+
+
+def columns_of(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
+    """Return {our name: values}; values are arrays, or coded already (from a CSV file)."""
+    found = _read_columns(log, renamed)
+    missing = sorted(set(renamed) - set(found))
+    if missing:
+        raise FileError(f"columns renames {missing[0]!r}, which is not a column of the log; it has {', '.join(found)}.")
+    return {renamed.get(name, name): values for name, values in found.items()}
+
+
+def _read_columns(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
+    if isinstance(log, (str, PathLike)):
+        path = Path(log)
+        if not path.is_file():
+            raise FileError(f"there is no file {str(path)!r}; give a .csv or .parquet file.")
+        if path.suffix.lower() in (".parquet", ".pq"):
+            require("pyarrow", "frame")
+            import pyarrow.parquet
+
+            try:
+                return _arrow_columns(pyarrow.parquet.read_table(path))
+            except (OSError, ValueError) as error:
+                raise FileError(f"{str(path)!r} cannot be read as Parquet: {error}.") from error
+        quick = _quick_csv(path, renamed)
+        return quick if quick is not None else _csv_columns(path, renamed)
+    if isinstance(log, Mapping):
+        return {str(name): np.asarray(values) if not isinstance(values, list) else values for name, values in log.items()}
+    if hasattr(log, "columns") and hasattr(log, "__getitem__"):
+        return {str(name): log[name].to_numpy() for name in log.columns}
+    raise FileError(f"the log is a {type(log).__name__}; give a path to a .csv or .parquet file, a data frame, or a dict of "
+                    "columns.")
+
+
+@dataclass(eq=False)
+class Coded:
+    """A column as numbers of the different values in it, in order of appearance."""
+
+    code: np.ndarray
+    values: list[Any]
+
+
+def coded(values: Iterable[Any], into: dict[Any, int] | None = None) -> Coded:
+    """Return a column with each value replaced by its number."""
+    index: dict[Any, int] = {} if into is None else into
+    array = values if isinstance(values, np.ndarray) else None
+    if array is not None and array.dtype.kind in "iub":
+        different, inverse = np.unique(array, return_inverse=True)
+        return Coded(inverse.astype(np.int32), different.tolist())
+    listed = array.tolist() if array is not None else values
+    code = np.fromiter((index.setdefault(value, len(index)) for value in listed), dtype=np.int32)
+    return Coded(code, list(index))
+
+
+def _arrow_columns(table: Any) -> dict[str, Any]:
+    """Return the columns of an Arrow table: texts coded, numbers as arrays, all else as pandas would have it."""
+    import pyarrow
+
+    found: dict[str, Any] = {}
+    for name in table.column_names:
+        column = table.column(name).combine_chunks()
+        kind = column.type
+        if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
+            column = column.dictionary_encode()
+        if isinstance(column, pyarrow.ChunkedArray):  # more than one piece holds
+            column = column.unify_dictionaries().combine_chunks()
+        if isinstance(column, pyarrow.DictionaryArray):
+            values, code = column.dictionary.to_pylist(), column.indices.fill_null(len(column.dictionary))
+            values += [None] if column.null_count else []
+            found[name] = Coded(code.to_numpy(zero_copy_only=False).astype(np.int32), values)
+        elif pyarrow.types.is_floating(kind) or (pyarrow.types.is_integer(kind) and not column.null_count):
+            found[name] = column.to_numpy(zero_copy_only=False)
+        else:
+            found[name] = column.to_pandas().to_numpy()
+        table = table.drop_columns([name])  # its memory is free now
+    return found
+
+
+def _quick_csv(path: Path, renamed: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return the columns of a CSV file read by pyarrow, or None where that is not installed or something is wrong."""
+    try:
+        from pyarrow import ArrowException, dictionary, float64, int32, string
+        from pyarrow import csv as arrow
+    except ImportError:
+        return None
+    header = _header(path)
+    kinds = {name: float64() if _is_numeric(renamed.get(name.strip(), name.strip())) else dictionary(int32(), string())
+             for name in header}
+    convert = arrow.ConvertOptions(column_types=kinds, null_values=[""], strings_can_be_null=False)
+    try:
+        table = arrow.read_csv(path, read_options=arrow.ReadOptions(block_size=1 << 24, use_threads=False),
+                               parse_options=arrow.ParseOptions(newlines_in_values=True), convert_options=convert)
+    except (ArrowException, OSError):
+        return None
+    if table.column_names != header:
+        return None
+    return _arrow_columns(table.rename_columns([name.strip() for name in header]))
+
+
+def _header(path: Path) -> list[str]:
+    """Return the names of the columns as they stand in the first line, each once."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as stream:
+            header = next(csv.reader(stream), [])
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise FileError(f"{str(path)!r} cannot be read as CSV: {error}.") from error
+    names = [name.strip() for name in header]
+    if len(set(names)) < len(names) or not any(names):
+        raise FileError(f"{str(path)!r} begins with {names!r}; the first line must name the columns, each once.")
+    return header
+
+
+def _csv_columns(path: Path, renamed: Mapping[str, str]) -> dict[str, Any]:
+    """Read a CSV file in pieces: numbers as floats, everything else coded, so that 10^7 rows fit into memory."""
+    header = [name.strip() for name in _header(path)]
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream)
+            next(reader)
+            parts: dict[str, list[np.ndarray]] = {name: [] for name in header}
+            index: dict[str, dict[Any, int]] = {name: {} for name in header if not _is_numeric(renamed.get(name, name))}
+            chunk: list[list[str]] = []
+            done = 0
+
+            def flush() -> None:
+                nonlocal done
+                wrong = next((i for i, row in enumerate(chunk) if len(row) != len(header)), None)
+                if wrong is not None:
+                    raise FileError(f"row {done + wrong + 1} of {str(path)!r} has {len(chunk[wrong])} cells, the header has "
+                                    f"{len(header)}.")
+                for name, column in zip(header, zip(*chunk)):
+                    if name in index:
+                        own = index[name]
+                        codes = (own.setdefault(x, len(own)) for x in column)
+                        parts[name].append(np.fromiter(codes, dtype=np.int32, count=len(column)))
+                    else:
+                        parts[name].append(_floats(name, column, done))
+                done += len(chunk)
+                chunk.clear()
+
+            for row in reader:
+                if row:
+                    chunk.append(row)
+                    if len(chunk) == CHUNK:
+                        flush()
+            if chunk:
+                flush()
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise FileError(f"{str(path)!r} cannot be read as CSV: {error}.") from error
+    empty = np.zeros(0)
+    whole = {name: np.concatenate(pieces) if pieces else empty for name, pieces in parts.items()}
+    return {name: Coded(values, list(index[name])) if name in index else values for name, values in whole.items()}
+
+
+def _is_numeric(name: str) -> bool:
+    return name in ("holding_time", "time", "reward") or name.startswith(SILENT)
+
+
+def _floats(name: str, column: tuple[str, ...], before: int) -> np.ndarray:
+    """Return texts as numbers; an empty cell is NaN."""
+    try:
+        return np.array(column, dtype=np.float64) if "" not in column else np.array([x or "nan" for x in column], dtype=np.float64)
+    except ValueError:
+        for i, text in enumerate(column):
+            try:
+                float(text or "nan")
+            except ValueError:
+                raise FileError(f"row {before + i + 1} has {name} {text!r}, which is no number. If the columns are swapped, "
+                                "rename them.") \
+                    from None
+        raise
