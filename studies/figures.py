@@ -22,8 +22,8 @@ import sojourn
 def final(store: str) -> Any:
     """Return a table of the mean final pseudo-regret: learners down, models across."""
     frame = sojourn.Study.open(store).frame()
-    return frame[frame.epoch == frame.epoch.max()].pivot_table(index="learner", columns="model", values="pseudo_regret", aggfunc="mean",
-                                                               sort=False)
+    last = frame[frame.epoch == frame.epoch.max()]
+    return last.pivot_table(index="learner", columns="model", values="pseudo_regret", aggfunc="mean", sort=False)
 
 
 def discretisation(table: Any, axes: Any) -> None:
