@@ -14,7 +14,8 @@ import numpy as np
 
 from sojourn.errors import SojournError
 from sojourn.learn.ct_ucrl import CTUCRL
-from sojourn.learn.event_planner import EventPlanner, Found
+from sojourn.learn.event_planner import EventPlanner
+from sojourn.learn.found import Found
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.simulate import simulate
 from sojourn.simulation.walk import Walk
@@ -102,9 +103,15 @@ def replications(count: int = 50, decisions: int = 10**7) -> float:
     return seconds(all_of_them)
 
 
-def warm_plan(states: int = 32) -> float:
-    """Return the CPU milliseconds of a warm plan over events on a tandem of `states` squared states, rates moved by 1 %."""
-    model = make("tandem", capacity=states - 1)
+def event_speed(name: str, decisions: int = 10**6) -> float:
+    """Return the decisions per CPU second of a learner of events on the tandem, all its plans included."""
+    model = make("tandem")
+    solution = solve(model)
+    return decisions / seconds(lambda: simulate(model, name, max_epochs=decisions, solution=solution, checkpoints=2))
+
+
+def warm_plan(model: CTMDP) -> float:
+    """Return the CPU milliseconds of a warm plan over events, rates moved by 1 %."""
     known = model.knowledge(events=True)
     assert model.events is not None and known.events is not None
     planner, value = EventPlanner(known, known.events), np.asarray(model.events.value)
@@ -122,7 +129,10 @@ def main() -> None:
         found, step, base = ratio(model)
         verdict = "ok" if found <= target else "OVER"
         print(f"{model.name:26s} {found:6.2f} {target:8.1f} {step:8.2f} {base:6.2f}  {verdict}", flush=True)
-    print(f"events: a warm plan at 1,024 states {warm_plan():.1f} ms", flush=True)
+    for name in ("events-psrl", "events-ucrl", "events-ce"):
+        print(f"{name}: {event_speed(name):.2e} decisions per CPU second on the tandem, plans included", flush=True)
+    for model in (make("tandem", capacity=31), make("criss-cross", capacity=40)):
+        print(f"events: a warm plan at {model.n_states:,} states {warm_plan(model):.1f} ms", flush=True)
     used = replications()
     verdict = "ok" if used <= 6 else "OVER"
     print(f"50 replications of 10^7 decisions, two-state, delta 0.01: {used:.2f} CPU seconds (at most 6)  {verdict}")

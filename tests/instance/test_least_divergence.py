@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from shapes import case
 from sojourn.errors import ModelError, ParameterError
 from sojourn.instance.difficulty import difficulty
 from sojourn.instance.divergence import divergence
@@ -238,3 +239,8 @@ def test_a_discrete_time_model_has_the_divergence_of_its_rows_only():
         p = transition[s, a]
         kl = p[0] * np.log(p[0] / (1 - grid)) + p[1] * np.log(p[1] / grid)
         assert found.least_divergence[s, a] == pytest.approx(kl[value >= 0].min(), rel=1e-4)
+
+
+def test_rewards_four_hundred_decades_apart_overflow_nowhere():
+    found = difficulty(case(41, 7802).model)  # an overflow would be a warning, and that an error here
+    assert np.isfinite(found.lower_bound_constant) and not np.isnan(found.divergences.k).any()

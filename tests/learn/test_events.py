@@ -1,5 +1,7 @@
 """Learners of events: their belief, their decisions, and what they are not told."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,8 @@ from sojourn.learn.catalogue import learner_for
 from sojourn.learn.event_belief import SHAPE, drawn, intervals, log_mixture
 from sojourn.learn.event_counts import EventCounts
 from sojourn.learn.learner import History
+from sojourn.model.explore import Choice, explore
+from sojourn.model.rates import Rate
 from sojourn.simulation.simulate import simulate
 from sojourn.simulation.walk import Walk
 from sojourn.solving.solve import solve
@@ -88,6 +92,15 @@ def test_what_no_row_explains_is_refused_and_nothing_is_counted():
     assert counts.count.sum() == 1 and counts.seen[1] == 1
 
 
+def test_events_that_only_labels_tell_apart_are_said_to_be_one_rate_without_them():
+    gold, silver, back = Rate("gold", 1.0), Rate("silver", 2.0), Rate("back", 1.0)
+    model = explore(0, lambda n: {"go": Choice({1: gold + silver} if n == 0 else {0: back})})
+    counts = EventCounts(model.knowledge(events=True), model.events)
+    row = {"state": [0], "action": [0], "holding_time": [0.5], "next_state": [1], "reward": [0.0]}
+    with pytest.raises(ReportError, match=r"by any of gold, silver.*Without labels only a sum of gold and silver can be learned"):
+        counts.observe(History(**{name: np.array(value) for name, value in row.items()}))
+
+
 # ---- deciding --------------------------------------------------------------------------------------------------------------
 
 
@@ -124,6 +137,16 @@ def test_the_optimistic_gain_stays_above_the_optimum(name):
     run = simulate(model, "events-ucrl", max_epochs=20_000, seed=1)
     promised = np.asarray(run.episodes.info["optimistic_gain"])
     assert (promised >= best - 1e-6 * abs(best)).all() and promised[-1] - best < 0.6 * abs(best)
+
+
+def test_certainty_equivalence_names_the_events_that_it_may_never_see():
+    """An event is safe where some state shows it under all its actions; a rate that is told is safe anyway."""
+    assert learner_for(make("routing"), "events-ce").unsafe == ()
+    assert learner_for(make("tandem"), "events-ce").unsafe == ("serve 1 slow", "serve 1 fast")
+    told = make("tandem").events
+    known = np.where(np.array(told.names) == "serve 1 slow", told.value, 0.0)
+    told = replace(told, low=known, high=np.where(known > 0, known, np.inf))
+    assert learner_for(make("tandem").with_events(told), "events-ce").unsafe == ("serve 1 fast",)
 
 
 @pytest.mark.parametrize("name, least", [("customer-selection", 20), ("tandem", 30)])

@@ -22,7 +22,7 @@ class EventDifficulty:
 
     `constant` (reward) with `bounds`; `hidden`, the events that no optimal choice shows; `confusing`, the pairs (state, action)
     that other rates of hidden events would make optimal; `exposures` {event: X} and `times` {(state, action): t}, what has to be
-    bought per log N.   Proof: docs/events.md
+    bought per log N.   Proof: docs/events-proofs.md
     """
 
     best: Optimum
@@ -83,12 +83,14 @@ class EventDifficulty:
         """Return what must be tried and what it costs, in a sentence or two."""
         if not self.found.hidden.size:
             return f"{FREE}: every event is active in some optimal choice."
+        shown, its = f"good play never shows {_listed(self.hidden)}", "its" if len(self.hidden) == 1 else "their"
         if not self.cost.confusing.any():
-            return f"{FREE}: good play never shows {_listed(self.hidden)}, and no rates of theirs would call for other choices."
+            return f"{FREE}: {shown}, and whatever {its} rate{'s' * (its == 'their')}, nothing else would be better."
         bought = sorted(self.times.items(), key=lambda item: -item[1])[:3]
-        tries = ", ".join(f"trying {action!s} in {state!s} for {time:.3g}" for (state, action), time in bought)
-        return (f"good play never shows {_listed(self.hidden)}, and other rates of theirs would call for other choices: any "
-                f"uniformly fast learner pays at least {self.constant:.6g} log N, by {tries} units of time per log N.")
+        tries = ", ".join(f"{action!s} in state {state!s} for {time:.3g} units of time" for (state, action), time in bought)
+        return (f"{shown}, and at {'another rate' if its == 'its' else 'other rates'} something else would be better. So tries are "
+                f"needed, which cost any learner that is good at all rates at least {self.constant:.6g} log N in the long run; the "
+                f"cheapest are {tries}, times log N.")
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""

@@ -48,7 +48,8 @@ def least_divergence(
         value = value + rows.paid
     k, rate, row = np.zeros(model.n_pairs), model.rate.copy(), rows.probability.copy()
     here = np.zeros(model.n_pairs)
-    money = power_near(float(np.abs(value).max(initial=0.0)))  # K does not depend on the unit of money: products must not underflow
+    most = max(float(np.abs(paid).max(initial=0.0)) for paid in (model.reward, model.running, gain))
+    money = power_near(max(float(np.abs(value).max(initial=0.0)), most * 2.0**-900))  # products stay in range, in any unit
     least_divergences(
         rows.row_start,
         rows.probability,

@@ -116,8 +116,14 @@ class EventCounts:
         several = np.unique(pairs[rows == -1])
         mine = slice(*self.table.row_start[pairs[at]:pairs[at] + 2])
         names = [self.table.names[k] for k in self.table.event[mine][self.table.next_state[mine] == after[at]]]
+        need = f"({len(several)} pairs of this report need it).{self._not_to_be_told(names)}"
         raise ReportError(f"{self._called(pairs[at])} leads to {states[after[at]]!r} by any of {', '.join(names)}: say which, with "
-                          f"event=... ({len(several)} pairs of this report need it). Nothing was counted.")
+                          f"event=... {need} Nothing was counted.")
+
+    def _not_to_be_told(self, names: list[str]) -> str:
+        """Return what to do where nothing but labels can tell some of these events apart."""
+        group = next((group for group in self.table.alike if len(set(group) & set(names)) > 1), ())
+        return f" Without labels only a sum of {' and '.join(group)} can be learned: then declare it as one rate." if group else ""
 
     def _called(self, pair: int) -> str:
         known = self.knowledge

@@ -1,7 +1,8 @@
 """events-ce: certainty equivalence over the rates of events, estimate and solve: a yardstick.
 
 It never tries anything for the sake of knowing it, so it may stay wrong for ever.  It is safe where every event is active under all
-actions of some state that every policy visits again and again: then all rates are learned whatever is done.
+actions of some state that every policy visits again and again: then all rates are learned whatever is done.  `unsafe` names the
+events of which that cannot be said.
 """
 
 from __future__ import annotations
@@ -23,6 +24,15 @@ class EventsCE(EventLearner):
                  seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, guard, seed)
         self.growth = positive("growth", growth)
+
+    @property
+    def unsafe(self) -> tuple[str, ...]:
+        """The events that no state shows under all its actions: if there are any, it may stay wrong for ever."""
+        known, table = self.knowledge, self.table
+        pair, event, _ = table.exposure_rows
+        shown = np.bincount(known.pair_state[pair] * table.n_events + event, minlength=known.n_states * table.n_events)
+        under_all = shown.reshape(known.n_states, -1) == np.diff(known.pair_start)[:, None]
+        return tuple(table.names[k] for k in np.flatnonzero(~under_all.any(axis=0) & ~table.known))
 
     def plan_events(self) -> Plan:
         """Return the best policy at the estimates."""

@@ -28,6 +28,7 @@ def large_plan(rows: EventRows, low: np.ndarray, high: np.ndarray, start: Found,
         start_, to, intensity, out, income = policy_equations(rows, chosen, pair)
         goal = tolerance * min(abs(least + most) / 2, float(np.abs(income - (least + most) / 2).mean()))
         if most - least <= goal:
+            event_step(rows, low, high, gain, bias, 0.0, pair, chosen)  # all the best by the last look: no worse than `least`
             return Found((least + most) / 2, bias, pair)
         best = min(best, most - least)
         levels = Multigrid((start_, to, intensity, out))
