@@ -101,5 +101,6 @@ def require(module: str, extra: str) -> object:
         return import_module(module)
     except ImportError as error:
         raise MissingExtraError(
-            f"this needs {module!r}, which is not installed ({error}); run `pip install 'sojourn[{extra}]'`"
+            f"this needs {module!r}, which is not installed ({error}); run `pip install 'sojourn[{extra}]'`, or in a clone "
+            f"of the repository `pip install '.[{extra}]'`"
         ) from error

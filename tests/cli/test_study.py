@@ -154,6 +154,7 @@ def test_on_a_narrow_terminal_the_summary_is_blocks_of_lines(file, monkeypatch):
     wide = call("summary", store).stdout
     monkeypatch.setenv("COLUMNS", "60")
     narrow = call("summary", store).stdout
+    assert "is a study file; its results are in a store" in str(call("summary", file, fails=True).exception)
     assert "model          three-state\nlearner        ct-ucrl\nruns           3\n" in narrow
     assert max(map(len, narrow.splitlines())) <= 60 < max(map(len, wide.splitlines()))
     assert sorted(set("".join(wide.split()))) == sorted(set("".join(narrow.split())))

@@ -55,7 +55,7 @@ def test_a_run_comes_back_whole(tmp_path, learner):
         learner = {state: model.actions[0] for state in model.states}
     run = simulate(model, learner, max_epochs=3000, start="B", seed=3)
     run.save(tmp_path / "run.npz")
-    again = sojourn.results.Run.load(tmp_path / "run.npz")
+    again = sojourn.Run.load(tmp_path / "run.npz")
     assert repr(again) == repr(run) and again.model.equals(model) and (again.start, again.state) == ("B", run.state)
     for name in ("epochs", "times", "rewards", "regret", "completed_regret", "adjusted_regret", "pseudo_regret", "visits", "bias"):
         assert np.array_equal(getattr(again, name), getattr(run, name)), name
@@ -67,7 +67,7 @@ def test_a_run_comes_back_whole(tmp_path, learner):
     pytest.importorskip("matplotlib")
     assert [text.get_text() for text in again.plot().texts] == [text.get_text() for text in run.plot().texts]
     again.save(tmp_path / "twice.npz")
-    assert np.array_equal(sojourn.results.Run.load(tmp_path / "twice.npz").visits, run.visits)
+    assert np.array_equal(sojourn.Run.load(tmp_path / "twice.npz").visits, run.visits)
 
 
 def test_a_run_keeps_own_states_its_trajectory_and_a_learner_from_outside_by_name(tmp_path):
@@ -81,7 +81,7 @@ def test_a_run_keeps_own_states_its_trajectory_and_a_learner_from_outside_by_nam
 
     run = simulate(model, Mine(), max_epochs=40, record=True)
     run.save(tmp_path / "run.npz")
-    again = sojourn.results.Run.load(tmp_path / "run.npz")
+    again = sojourn.Run.load(tmp_path / "run.npz")
     assert again.start == (1, 0) and len(again.episodes) == 0 and again.settings == {"pace": 2}
     assert np.array_equal(again.trajectory.holding_time, run.trajectory.holding_time) and repr(again) == repr(run)
 
@@ -100,4 +100,6 @@ def test_files_that_hold_no_whole_run_are_refused(tmp_path):
                "flipped.npz": "damaged", "model.npz": "all of a run", "none.npz": "cannot read"}
     for name, words in refused.items():
         with pytest.raises(FileError, match=words):
-            sojourn.results.Run.load(tmp_path / name)
+            sojourn.Run.load(tmp_path / name)
+    with pytest.raises(FileError, match=r"holds a run, not a model; read it with `sojourn\.Run\.load`"):
+        sojourn.load(tmp_path / "run.npz")

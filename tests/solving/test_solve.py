@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from exact import ExactModel, policy_gains
 from shapes import case
 from sojourn.errors import AssumptionError, ModelError, ParameterError, ToleranceError
 from sojourn.model.checks import check
@@ -341,3 +342,38 @@ def test_an_epidemic_that_is_practically_never_left_is_solved_at_ten_thousand():
     solution = solve(make("sis-epidemic", population=9999))  # two regimes with a barrier of more than 1e308 jumps between them
     assert solution.gain_bounds[1] - solution.gain_bounds[0] <= 1e-9 * abs(solution.gain)
     assert solution.gain == pytest.approx(-5173.3496662360, rel=1e-12)
+
+
+def line(up, reward):
+    """States in a line, all rates 1; every action of a state goes up with the probability of that state."""
+    n, actions = reward.shape
+    p = np.zeros((n, actions, n))
+    for s, chance in enumerate(up):
+        p[s, :, min(s + 1, n - 1)] += chance
+        p[s, :, max(s - 1, 0)] += 1 - chance
+    return CTMDP.from_arrays(p, np.ones((n, actions)), reward)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("less", [1e-14, 1e-12, 1e-11, 1e-10])
+def test_the_policy_taken_among_near_ties_earns_what_the_interval_says(less, method):
+    rng = np.random.default_rng(9)
+    best = rng.integers(8, 33, 12) / 8
+    model = line(rng.integers(1, 64, 12) / 64, np.column_stack([best * (1 - less), best, best / 2]))
+    solution, exact = solve(model, method=method), ExactModel(model)
+    low, high = (Fraction(x) for x in solution.gain_bounds)
+    assert 0 < high - low <= 1e-9 * high
+    for actions in (solution.policy, np.ones(12, dtype=int)):
+        (gain,) = policy_gains(exact, exact.choice(model.policy_pairs(actions)))
+        assert low <= gain <= high
+
+
+def test_where_the_proof_is_too_wide_the_policy_at_hand_still_earns_the_lower_end():
+    rng = np.random.default_rng(3)
+    model = line(np.tile(np.repeat([0.125, 0.875], 60), 2), rng.integers(1, 4097, (240, 3)) / 1024)  # wells 1e-50 apart
+    with pytest.raises(ToleranceError) as caught:
+        solve(model)
+    best = caught.value.best
+    own = evaluate(model, best.policy)
+    assert own.gain_bounds[1] - own.gain_bounds[0] <= 1e-9 * own.gain
+    assert best.gain_bounds[0] <= own.gain_bounds[1] and own.gain == pytest.approx(best.gain, rel=1e-9)

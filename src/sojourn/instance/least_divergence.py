@@ -49,7 +49,7 @@ def least_divergence(
     k, rate, row = np.zeros(model.n_pairs), model.rate.copy(), rows.probability.copy()
     here = np.zeros(model.n_pairs)
     most = max(float(np.abs(paid).max(initial=0.0)) for paid in (model.reward, model.running, gain))
-    money = power_near(max(float(np.abs(value).max(initial=0.0)), most * 2.0**-900))  # K has no unit of money: products stay in range
+    money = power_near(max(float(np.abs(value).max(initial=0.0)), most * 2.0**-900))  # products stay in range, in any unit
     least_divergences(
         rows.row_start,
         rows.probability,

@@ -215,7 +215,8 @@ class Learner:
 def checked_knowledge(knowledge: Any) -> Knowledge:
     """Return `knowledge`, or say what it must be."""
     if not isinstance(knowledge, Knowledge):
-        raise ParameterError(f"knowledge is {knowledge!r}; it must be a Knowledge, as from model.knowledge(rate_bounds=(lo, hi)).")
+        raise ParameterError(f"knowledge is {knowledge!r}; it must be a Knowledge, as from model.knowledge(rate_bounds=(lo, hi)), "
+                             "or without a model from Knowledge.from_choices({state: [actions]}, rate_bounds=(lo, hi)).")
     return knowledge
 
 

@@ -104,7 +104,8 @@ class Names(Sequence[Any]):
         try:
             return self._by_label_or_number(value)
         except ModelError as problem:
-            raise error(f"{what} is {shown(value)}: {problem}{after and f' {after}'}" if what else f"{problem}") from None
+            end = ("" if str(problem).endswith(".") else ".") + f" {after}" if after else ""
+            raise error(f"{what} is {shown(value)}: {problem}{end}" if what else f"{problem}") from None
 
     @cached_property
     def all_text(self) -> bool:

@@ -112,7 +112,8 @@ class Episodes:
         return int(self.epochs[self.adjusted_regret >= epsilon * self.epochs].sum())
 
     def __repr__(self) -> str:
-        return f"<Episodes: {self.total:,}, {len(set(self.policy_number.tolist()))} different policies>"
+        different = len(set(self.policy_number.tolist()))
+        return f"<Episodes: {self.total:,}, {different} different polic{'y' if different == 1 else 'ies'}>"
 
     def _repr_html_(self) -> str:
         rows = [(f"{e.start_epoch:,}", f"{e.epochs:,}", self.states.label(at), _actions(e.policy, self.actions),

@@ -34,11 +34,17 @@ def gain_bounds(model: CTMDP, u: np.ndarray, rate: float | None = None) -> tuple
         raise ModelError(f"u[{s}] is {u[s]}; every value must be finite. Correct the entry.")
     if len(model.next_state) >= LARGE:
         return _outward(*_compiled_step(model, u, 0.0)[0][:2])
+    return step_bounds(model, *generator_step(model, u))
+
+
+def step_bounds(model: CTMDP, value: np.ndarray, error: np.ndarray, chosen: np.ndarray | None = None) -> tuple[float, float]:
+    """Return the interval of the optimal gain that a `generator_step` proves.
+
+    With `chosen`, a pair per state, the gain of the policy that takes these lies in the interval too.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        value, error = generator_step(model, u)
-        start = model.pair_start[:-1]
-        low = np.maximum.reduceat(value - error, start).min()
-        high = np.maximum.reduceat(value + error, start).max()
+        low = (np.maximum.reduceat(value - error, model.pair_start[:-1]) if chosen is None else (value - error)[chosen]).min()
+        high = (value + error).max()
     if np.isnan(low) or np.isnan(high):  # products beyond floats: nothing is proved
         return -np.inf, np.inf
     return _outward(low, high)
@@ -56,7 +62,7 @@ def proved_and_chosen(model: CTMDP, u: np.ndarray, accuracy: float) -> tuple[tup
 def _compiled_step(model: CTMDP, u: np.ndarray, accuracy: float) -> tuple[tuple[float, float, float], np.ndarray]:
     from sojourn.kernels.certificate import proved
 
-    chosen, size, reward = np.empty(model.n_states, dtype=np.int64), reward_size(model), model.expected_reward
+    chosen, size, reward = model.pair_start[:-1].copy(), reward_size(model), model.expected_reward
 
     def part(first: int, last: int) -> tuple[float, float, float]:
         return proved(model.pair_start, model.row_start, model.next_state, model.probability, model.rate, reward,  # type: ignore[no-any-return]
@@ -76,6 +82,11 @@ def generator_step(model: CTMDP, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     The rounding of the data and underflow are counted: with d successors at most d + 8 roundings, each relative to the sum of the
     absolute terms.
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _generator_step(model, u)
+
+
+def _generator_step(model: CTMDP, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     own = model.pair_state
     moves = model.rate * differences(model.matrix, u, own)
     value = model.expected_reward * model.rate + model.running + moves

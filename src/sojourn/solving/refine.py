@@ -116,10 +116,14 @@ def optimal_refined(model: CTMDP, pairs: np.ndarray, accuracy: float,
     return found, excess, error
 
 
-def bounds_of(model: CTMDP, found: Refined, excess: np.ndarray, error: np.ndarray) -> tuple[float, float]:
-    """Return the interval of the optimal gain that the surplus of every pair proves, roundings of the data included."""
+def bounds_of(model: CTMDP, found: Refined, excess: np.ndarray, error: np.ndarray,
+              chosen: np.ndarray | None = None) -> tuple[float, float]:
+    """Return the interval of the optimal gain that the surplus of every pair proves, roundings of the data included.
+
+    With `chosen`, a pair per state, the gain of the policy that takes these lies in the interval too.
+    """
     start = model.pair_start[:-1]
-    low = np.maximum.reduceat(excess - error, start).min()
+    low = (np.maximum.reduceat(excess - error, start) if chosen is None else (excess - error)[chosen]).min()
     high = np.maximum.reduceat(excess + error, start).max()
     spread = found.data_rounding(model) + 4 * EPSILON * abs(float(found.gain[0]))
     low, high = found.gain[0] + (low - spread), found.gain[0] + (high + spread)

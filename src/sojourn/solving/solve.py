@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_number
 from sojourn.model.progress import Progress
 from sojourn.solving.arrays import arrays_of
-from sojourn.solving.certificate import gain_bounds, proved_and_chosen
+from sojourn.solving.certificate import generator_step, proved_and_chosen, step_bounds
 from sojourn.solving.chain import require_scale
 from sojourn.solving.dominance import highest_gain
 from sojourn.solving.elimination import DENSE
@@ -135,29 +136,51 @@ def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, val
         gain, u, bounds, chosen, least = _evaluated_proof(model, pairs, value, tolerance, min(tolerance, 1e-9) / 10 * size)
         floor = max(floor, least)
     if not bounds[1] - bounds[0] <= tolerance * abs(gain):  # also where nothing is paid and the gain is 0
-        bounds = met(bounds, gain_bounds(model, np.zeros(model.n_states)))  # no gain is above the largest income
+        income_step = generator_step(model, np.zeros(model.n_states))  # no gain is above the largest income
+        bounds = met(bounds, step_bounds(model, *income_step, chosen))
     return float(min(max(gain, bounds[0]), bounds[1])), u, bounds, chosen, floor
 
 
 def _evaluated_proof(model: CTMDP, pairs: np.ndarray, value: PolicyValue, tolerance: float, accuracy: float) -> Proof:
-    """Return the proof where the policy was evaluated: with 16 digits, or 32 where these do not suffice."""
-    gain, u, floor = value.gain, value.bias, 0.0
+    """Return the proof where the policy was evaluated: with 16 digits, or 32 where these do not suffice.
+
+    The gain of the policy that is chosen lies in the interval too.
+    """
+    gain, u, floor, own = value.gain, value.bias, 0.0, value.bounds
     values, error = advantages(model, gain, u), noise(model, gain, u)
     only = model.n_pairs == model.n_states  # one policy: its own gain is the optimum, else a lower bound
-    bounds = met(gain_bounds(model, u), value.bounds if only else (value.bounds[0], np.inf))
+    step = generator_step(model, u)
+    bounds = met(step_bounds(model, *step), own if only else (own[0], np.inf))
     narrow = bounds[1] - bounds[0] <= 0.5 * min(tolerance, 1e-9) * abs(gain) and (error * model.rate).max() <= accuracy
+    proofs = [partial(step_bounds, model, *step)]
     if value.beyond is None and not narrow:
         found, excess, wrong = optimal_refined(model, pairs, accuracy / 100, value)
-        gain, u = float(found.gain[0]), found.bias[0]
-        bounds = met(met(bounds, bounds_of(model, found, excess, wrong)), (found.value.bounds[0], np.inf))
+        gain, u, pairs, own = float(found.gain[0]), found.bias[0], found.pairs, found.value.bounds
+        bounds = met(met(bounds, bounds_of(model, found, excess, wrong)), (own[0], np.inf))
         if bounds[1] - bounds[0] > tolerance * abs(gain):
-            own = met(found.value.bounds, evaluated_bounds(model, found.pairs, found.value))
+            own = met(own, evaluated_bounds(model, found.pairs, found.value))
             bounds = met(bounds, (own[0], highest_gain(model, found, own, excess, wrong)))
         values, error, floor = excess / model.rate, wrong / model.rate, found.smallest_width(model)
-    if not np.isfinite(values).all():
-        values, error = np.zeros(model.n_pairs), np.ones(model.n_pairs)
-        values[pairs] = 10.0
-    return gain, u, bounds, tied_pairs(model, values, error, accuracy), floor
+        proofs.append(partial(bounds_of, model, found, excess, wrong))
+    chosen = tied_pairs(model, values, error, accuracy) if np.isfinite(values).all() else pairs
+    chosen, low = _lowest_gain(chosen, pairs, own[0], proofs, bounds[1] - tolerance * abs(gain))
+    return gain, u, (low, bounds[1]), chosen, floor
+
+
+def _lowest_gain(chosen: np.ndarray, pairs: np.ndarray, own: float, proofs: Sequence[Callable[[np.ndarray], tuple[float, float]]],
+                 enough: float) -> tuple[np.ndarray, float]:
+    """Return (pair per state, a lower bound on what they earn): those chosen among ties, or where that proves too little, `pairs`.
+
+    The policy `pairs` earns `own` at least; what others earn the `proofs` say.
+    """
+    low = float(np.fmax.reduce([proof(chosen)[0] for proof in proofs]))
+    if np.array_equal(chosen, pairs):
+        return chosen, float(np.fmax(low, own))
+    if not low >= enough:
+        least = float(np.fmax.reduce([own, *(proof(pairs)[0] for proof in proofs)]))
+        if not least <= low:
+            return pairs, least
+    return chosen, low
 
 
 def _policy_iteration(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, patience: int) -> Answer:

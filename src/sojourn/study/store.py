@@ -92,6 +92,10 @@ class Store:
 
     def __init__(self, path: str | PathLike[str], write: bool = False, wait: float = 0.0):
         self.path = file_path(path)
+        if self.path.suffix.lower() == ".toml":
+            usual = self.path.with_suffix(".sqlite")
+            raise StoreError(f"{self.path} is a study file; its results are in a store, {usual} unless --store said otherwise. "
+                             "Give that.")
         self.write = write
         self._lock = Lock(self.path, wait) if write else None
         self.new = write and not os.path.lexists(self.path)  # made by this opening
