@@ -102,6 +102,12 @@ def test_unit_holding_times_are_one_tick_each():
     assert steps.number[1] == 3 and row.tolist() == pytest.approx([1 / 3, 2 / 3])
 
 
+def test_a_fine_grid_learns_what_is_paid_for_which_action():
+    """Lump sums belong to the pair that was left, so that the discretised process pays as the true one does."""
+    model = make("three-state")
+    assert paid(model, "ucrl2", 50_000, 3, step=0.05) < 0.1 * paid(model, "random", 50_000, 3)
+
+
 def test_a_grid_sees_states_at_its_points_and_all_that_is_paid_between_them():
     """Two sojourns of 0.7 and 1.4 looked at every 0.5: points at 0, 0.5 (first state), 1.0, 1.5, 2.0 (second)."""
     model = make("two-state")
@@ -110,7 +116,7 @@ def test_a_grid_sees_states_at_its_points_and_all_that_is_paid_between_them():
     subject.observe(History.of_parts(*map(np.array, columns)))
     counts = subject.grid.counts
     assert counts.visits.tolist() == [2, 0, 2, 0]  # from 0 to 0, from 0 to 1; from 1 to 1 twice
-    assert counts.reward_sum[0] == pytest.approx(5 + 0.5 + 0.2 - 4 + 0.6) and counts.reward_sum[2] == pytest.approx(2.0)
+    assert counts.reward_sum[0] == pytest.approx(0.5 + 0.2 + 5 + 0.6) and counts.reward_sum[2] == pytest.approx(2.0)
 
 
 # ---- estimators of CT-UCRL -------------------------------------------------------------------------------------------------------

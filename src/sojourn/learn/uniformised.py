@@ -72,19 +72,25 @@ def _steps(knowledge: Knowledge, number: np.ndarray, stayed: np.ndarray, rows: t
 
 
 class Grid:
-    """What was seen at the grid points, with the part of a step under way."""
+    """What was seen at the grid points, with the part of a step under way.
+
+    A lump sum counts as paid when the sojourn ends: at its beginning it would fall into the step of the pair before.
+    """
 
     def __init__(self, knowledge: Knowledge, step: float):
         self.knowledge, self.step = knowledge, step
         self.counts = Counts(knowledge)
         self.memory, self.last = np.zeros(2), np.full(1, -1, dtype=np.int64)
+        self.due = np.zeros(1)  # the lump sum of the last sojourn
 
     def observe(self, history: History, pairs: np.ndarray) -> None:
         """Count the grid points of a chunk of epochs."""
+        lump = np.concatenate([self.due, np.asarray(history.lump, dtype=np.float64)])
+        self.due[0] = lump[-1]
         self.counts.reserve(min(2 * len(pairs), self.knowledge.n_pairs * self.knowledge.n_states))
         count_grid(self.counts.arrays(NO_SLOTS), self.memory, self.last, self.step, pairs,
-                   *(np.asarray(x, dtype=kind) for x, kind in ((history.state, np.int64), (history.holding_time, np.float64),
-                                                               (history.lump, np.float64), (history.running, np.float64))))
+                   np.asarray(history.state, dtype=np.int64), np.asarray(history.holding_time, dtype=np.float64), lump[:-1],
+                   np.asarray(history.running, dtype=np.float64))
 
     def steps(self) -> Steps:
         """Return what was counted."""
@@ -93,8 +99,9 @@ class Grid:
                       1 + float(number.sum()), False)
 
     def state(self) -> dict[str, Any]:
-        return {"counts": self.counts.state(), "memory": self.memory.copy(), "last": self.last.copy()}
+        return {"counts": self.counts.state(), "memory": self.memory.copy(), "last": self.last.copy(),
+                "due": self.due.copy()}
 
     def restore(self, state: dict[str, Any]) -> None:
         self.counts.restore(state["counts"])
-        self.memory[:], self.last[:] = state["memory"], state["last"]
+        self.memory[:], self.last[:], self.due[:] = state["memory"], state["last"], state["due"]
