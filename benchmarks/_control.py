@@ -51,9 +51,10 @@ def event(seq: int, state: Any, action: Any) -> tuple[float, Any]:
     return -math.log(u) / rate, row[where][1]
 
 
-def create(path: Path, learner: str = "ct-ucrl") -> None:
+def create(path: Path, learner: str = "ct-ucrl", max_late: int = 0) -> None:
     """Make a controller of the plant."""
-    Controller.create(path, MODEL.knowledge(), learner, START, parameters={"delta": 0.01} if learner == "ct-ucrl" else {}).close()
+    parameters = {"delta": 0.01} if learner == "ct-ucrl" else {}
+    Controller.create(path, MODEL.knowledge(), learner, START, parameters=parameters, max_late=max_late).close()
 
 
 def drive(controller: Controller, most: int, said: Callable[[str], None], batch: int = 1) -> None:

@@ -1,6 +1,6 @@
 """Kill a controller with -9 at random instants, again and again, and look for anything lost, doubled or different.
 
-    python benchmarks/control_kill.py [--kills 10000] [--fresh 500] [--folder /dev/shm/control-kill] [--mutant early]
+    python benchmarks/control_kill.py [--kills 10000] [--fresh 500] [--folder /dev/shm/control-kill] [--late 0] [--mutant early]
 
 Each round a process (forked from this warmed one; `--fresh` of them started anew) opens the controller, carries out actions of a
 plant whose events are functions of their number, and says `seq answer` through a pipe after each acknowledgement; it is killed
@@ -10,6 +10,7 @@ reports must be in the same state to the last byte.  The script can be stopped a
 folder. A process kill does not need a real disk: what the kernel has been given survives it.  For losses of power see
 control_power.py.
 
+`--late K` lets plans come late (then nothing uninterrupted can be compared, since it depends on times when they come).
 `--mutant early` acknowledges before it commits, and must be caught.
 """
 
@@ -121,7 +122,7 @@ def round_of(path: Path, fresh: bool, mutant: str, chance: random.Random) -> dic
     return parsed(heard.decode())
 
 
-def campaign(folder: Path, kills: int, fresh: int, rounds: int, mutant: str = "") -> dict:
+def campaign(folder: Path, kills: int, fresh: int, rounds: int, mutant: str = "", late: int = 0) -> dict:
     """Go on until `kills` kills are counted in the folder; return the counts."""
     folder.mkdir(parents=True, exist_ok=True)
     book, path, heard = folder / "counts.json", folder / "plant.control", folder / "acknowledged.json"
@@ -135,7 +136,7 @@ def campaign(folder: Path, kills: int, fresh: int, rounds: int, mutant: str = ""
         acknowledge_early()
     while counts["kills"] < kills and not counts["wrong"]:
         if not path.exists():
-            create(path)
+            create(path, max_late=late)
             acknowledged = {}
         due = counts["fresh"] < fresh and counts["kills"] * fresh >= counts["fresh"] * kills
         new = round_of(path, due, mutant, chance)
@@ -149,7 +150,7 @@ def campaign(folder: Path, kills: int, fresh: int, rounds: int, mutant: str = ""
         counts["wrong"] += judge(path, acknowledged) if whole else missing(path, new)
         if whole:
             counts["judged"] += 1
-            counts["wrong"] += [] if counts["wrong"] else compared(folder, path)
+            counts["wrong"] += [] if counts["wrong"] or late else compared(folder, path)
             if not counts["wrong"]:
                 for old in folder.glob("plant.control*"):
                     old.unlink()
@@ -180,6 +181,7 @@ def main() -> None:
     words.add_argument("--fresh", type=int, default=500)
     words.add_argument("--rounds", type=int, default=200)
     words.add_argument("--folder", type=Path, default=Path("/dev/shm/control-kill"))
+    words.add_argument("--late", type=int, default=0)
     words.add_argument("--mutant", choices=["", "early"], default="")
     words.add_argument("--child", type=Path)
     words.add_argument("--out", type=int)
@@ -188,7 +190,7 @@ def main() -> None:
         if said.mutant:
             acknowledge_early()
         work(said.child, said.out)
-    counts = campaign(said.folder, said.kills, said.fresh, said.rounds, said.mutant)
+    counts = campaign(said.folder, said.kills, said.fresh, said.rounds, said.mutant, said.late)
     print(json.dumps(counts))
     sys.exit(bool(counts["wrong"]))
 

@@ -1,7 +1,8 @@
 """A call centre in SimPy: callers queue, lose patience and hang up; a third agent can be called in for a fee.
 
 A process of its own, which knows nothing of Sojourn.  It speaks lines of JSON: first `{"state": 0}`, then for every change of the
-number of calls `{"holding_time": 0.31, "next_state": 1}`; after each line it reads one line with the action, `{"action": "extra"}`.
+number of calls `{"holding_time": 0.31, "next_state": 1, "event": "call"}`; after each line it reads one line with the action,
+`{"action": "extra"}`.
 """
 
 import json
@@ -32,10 +33,10 @@ class CallCentre:
         """Whether the third agent is there."""
         return self.action == "extra"
 
-    def changed(self, by: int) -> None:
+    def changed(self, by: int, event: str) -> None:
         """The number of calls has changed: report it, and do what is answered."""
         self.calls += by
-        self.action = told({"holding_time": self.env.now - self.since, "next_state": self.calls})
+        self.action = told({"holding_time": self.env.now - self.since, "next_state": self.calls, "event": event})
         self.since = self.env.now
         if self.busy and not self.third():
             self.extra.interrupt()
@@ -57,11 +58,11 @@ class CallCentre:
         picked = self.env.event()
         self.queue.insert(0 if handed_back else len(self.queue), picked)
         if not handed_back:
-            self.changed(+1)
+            self.changed(+1, "call")
         yield picked | self.env.timeout(self.chance.expovariate(PATIENCE))
         if not picked.triggered:
             self.queue.remove(picked)
-            self.changed(-1)
+            self.changed(-1, "hang up")
 
     def agent(self, here):
         """Serve callers while one is `here`; the third agent hands a call back when it is sent away."""
@@ -79,7 +80,7 @@ class CallCentre:
                 self.wake()
                 continue
             self.busy = self.busy and not third
-            self.changed(-1)
+            self.changed(-1, "serve")
 
 
 def told(line: dict) -> str:

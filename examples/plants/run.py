@@ -1,6 +1,6 @@
 """Run a plant that Sojourn did not make, with a durable controller; kill both with -9 on the way, and compare with the optimum.
 
-    python examples/plants/run.py call_centre --decisions 20000 --kills 20 [--folder FOLDER] [--learner default]
+    python examples/plants/run.py call_centre --decisions 20000 --kills 20 [--folder FOLDER] [--learner events-psrl]
     python examples/plants/run.py network --decisions 20000 --kills 20
 
 Three processes: the plant (call_centre.py in SimPy, network.py in Ciw), the controller (`sojourn control report PATH --lines`),
@@ -22,7 +22,7 @@ import call_centre
 import network
 
 import sojourn
-from sojourn import Choice
+from sojourn import Choice, Rate
 
 HERE = Path(__file__).parent
 
@@ -30,14 +30,15 @@ HERE = Path(__file__).parent
 def call_centre_model() -> sojourn.CTMDP:
     """What happens in call_centre.py, as a model: the number of calls; whether the third agent is there."""
     c = call_centre
+    call, serve, hang_up = Rate("call", c.ARRIVALS), Rate("serve", c.SERVICE), Rate("hang up", c.PATIENCE)
 
     def choices(calls: int) -> dict[str, Choice]:
         found = {}
         for action, agents in (("usual", c.AGENTS), ("extra", c.AGENTS + 1)):
-            rates = {calls + 1: c.ARRIVALS} if calls < c.LINES else {}
+            rates = {calls + 1: call} if calls < c.LINES else {}
             if calls:
                 waiting = max(0, calls - agents)
-                rates[calls - 1] = c.SERVICE * min(calls, agents) + c.PATIENCE * waiting
+                rates[calls - 1] = min(calls, agents) * serve + waiting * hang_up if waiting else calls * serve
             cost = c.WAITING * max(0, calls - agents) + c.FEE * (action == "extra")
             found[action] = Choice(rates=rates, running_cost=cost)
         return found
@@ -48,14 +49,15 @@ def call_centre_model() -> sojourn.CTMDP:
 def network_model() -> sojourn.CTMDP:
     """What happens in network.py, as a model: (customers at the fast server, at the slow one); where the next one goes."""
     n = network
+    arrive, fast, slow = Rate("arrive", n.ARRIVALS), Rate("fast", n.FAST), Rate("slow", n.SLOW)
 
     def choices(state: tuple[int, int]) -> dict[str, Choice]:
         found = {}
         for i, action in enumerate(("fast", "slow")):
             if state[i] == n.ROOM and min(state) < n.ROOM:
                 continue  # not to where there is no room, while there is some
-            rates = {tuple(k + (j == i) for j, k in enumerate(state)): n.ARRIVALS} if state[i] < n.ROOM else {}
-            for j, speed in enumerate((n.FAST, n.SLOW)):
+            rates = {tuple(k + (j == i) for j, k in enumerate(state)): arrive} if state[i] < n.ROOM else {}
+            for j, speed in enumerate((fast, slow)):
                 if state[j]:
                     rates[tuple(k - (m == j) for m, k in enumerate(state))] = speed
             found[action] = Choice(rates=rates, running_cost=float(sum(state)))
@@ -90,12 +92,14 @@ class Talk:
         self.process.wait()
 
 
-def run(plant_name: str, path: Path, decisions: int, kills: int, learner: str = "default", seed: int = 1) -> dict:
+def run(plant_name: str, path: Path, decisions: int, kills: int, learner: str = "events-psrl", seed: int = 1) -> dict:
     """Make a controller at `path`, let it run the plant, kill both on the way; return the figures."""
     model, chance = MODELS[plant_name](), random.Random(seed)
     start = model.states[0]
-    # it is told which jumps are possible, what a state costs and how fast things can be, not how fast they are
-    sojourn.Controller.create(path, model.knowledge(supports=True), learner, start).close()
+    # it is told which jumps are possible and what a state costs, a learner of events also which jumps have the same cause; never
+    # how fast anything is
+    known = model.knowledge(events=True) if learner.startswith("events") else model.knowledge(supports=True)
+    sojourn.Controller.create(path, known, learner, start).close()
     deaths = {at: chance.choice(["controller", "controller", "plant"]) for at in chance.sample(range(1, decisions), kills)}
     control = Talk("-m", "sojourn", "control", "report", str(path), "--lines")
     plant, lives = Talk(str(HERE / f"{plant_name}.py"), str(seed)), 1
@@ -160,7 +164,7 @@ def main() -> None:
     words.add_argument("plant", choices=sorted(MODELS))
     words.add_argument("--decisions", type=int, default=20_000)
     words.add_argument("--kills", type=int, default=20)
-    words.add_argument("--learner", default="default")
+    words.add_argument("--learner", default="events-psrl")
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--folder", type=Path)
     said = words.parse_args()

@@ -39,6 +39,11 @@ def test_nothing_is_lost_by_40_kills(tmp_path):
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+def test_nothing_is_lost_by_kills_while_plans_are_late(tmp_path):
+    ran = kills(tmp_path, "--kills", "10", "--late", "5")
+    assert ran.returncode == 0 and "Traceback" not in ran.stderr, ran.stdout + ran.stderr
+
+
 def test_an_acknowledgement_before_the_commit_is_caught(tmp_path):
     ran = kills(tmp_path, "--kills", "100", "--mutant", "early")
     assert ran.returncode == 1 and "lost" in ran.stdout

@@ -41,10 +41,26 @@ def test_a_sweep_for_reward_and_time_does_what_its_reference_does(seed):
         np.testing.assert_array_equal(mine, plain)
     xy = np.random.default_rng(seed).normal(size=(model.n_states, 2))
     other = xy.copy()
-    for backward in (False, True, False):
-        got = embedded.sweep_pair(*rows, xy, np.empty_like(xy), backward)
-        assert got == pytest.approx(embedded.sweep_pair_reference(*rows, other, backward), rel=1e-12)
-        np.testing.assert_allclose(xy, other, rtol=1e-12)
+    for backward, stretch in ((False, 1.0), (True, 1.0), (False, 1.2), (True, 1.2)):
+        got = embedded.sweep_pair(*rows, xy, np.empty_like(xy), backward, stretch)
+        assert got == pytest.approx(embedded.sweep_pair_reference(*rows, other, backward, stretch), rel=1e-11)
+        np.testing.assert_allclose(xy, other, rtol=1e-11)
+
+
+def test_sweeps_in_a_row_are_single_sweeps_until_the_width_is_a_share_of_the_first():
+    model, pairs = drawn(1), a_policy(drawn(1), 1)
+    visit = model.expected_reward + model.running / model.rate
+    rows = embedded.chosen_rows(model.row_start, model.next_state, model.probability, model.rate, visit, pairs)
+    xy = np.random.default_rng(1).normal(size=(model.n_states, 2))
+    other, widths = xy.copy(), []
+    gain, made = embedded.sweep_on(*rows, xy, np.empty_like(xy), 3, 50, 0.05, 1.0)
+    for sweep in range(made):
+        one, width = embedded.sweep_pair_reference(*rows, other, (3 + sweep) % 2 == 1)
+        widths.append(width)
+    assert gain == pytest.approx(one, rel=1e-11) and 1 < made < 50
+    assert widths[-1] <= 0.05 * max(widths) and all(w > 0.05 * max(widths[:i + 1]) for i, w in enumerate(widths[:-1]) if i)
+    np.testing.assert_allclose(xy, other, rtol=1e-11)
+    assert embedded.sweep_on(*rows, xy, np.empty_like(xy), 0, 3, 0.0, 1.0)[1] == 3
 
 
 @pytest.mark.parametrize("slack", [0.0, 1.0])

@@ -8,6 +8,7 @@ controller makes the plan itself.
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 import threading
@@ -55,7 +56,7 @@ class Planner:
         """Start the process, so that it is there when it is needed; without one the plans are made here."""
         with contextlib.suppress(OSError):
             self._process = subprocess.Popen([sys.executable, "-m", "sojourn.control.planner"], stdin=subprocess.PIPE,
-                                             stdout=subprocess.PIPE)
+                                             stdout=subprocess.PIPE, start_new_session=True)  # Ctrl-C is the controller's
             assert self._process.stdin is not None
             send(self._process.stdin, self.setting.to_bytes())
 
@@ -92,11 +93,14 @@ class Planner:
 
 
 def main() -> None:
-    """Read frames and answer them until the input ends."""
+    """Read frames and answer them until the input ends, or nobody wants an answer any more."""
     reading, writing = sys.stdin.buffer, sys.stdout.buffer
     setting = Setting.from_bytes(received(reading))
     while due := received(reading):
-        send(writing, pack(plan_of(setting, unpack(due))))
+        try:
+            send(writing, pack(plan_of(setting, unpack(due))))
+        except BrokenPipeError:
+            os._exit(0)  # the controller was killed
 
 
 if __name__ == "__main__":

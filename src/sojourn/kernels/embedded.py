@@ -41,16 +41,17 @@ def chosen_rows(row_start, next_state, probability, rate, visit, pairs):
     return start, to, p, reward, time
 
 
-def sweep_pair_reference(start, to, p, reward, time, xy, backward):
+def sweep_pair_reference(start, to, p, reward, time, xy, backward, stretch=1.0):
     """Sweep (x, y) = `xy` once in place, in ascending or descending order; return (gain, width).
 
-    gain is the mean growth of x over that of y, width the largest less the least growth of x - gain y.
+    gain is the mean growth of x over that of y, width the largest less the least growth of x - gain y.  Each change is taken
+    `stretch` times (successive over-relaxation).
     """
     before = xy.copy()
     for s in range(len(reward))[:: -1 if backward else 1]:
         row = slice(start[s], start[s + 1])
         mean = p[row] @ xy[to[row]]
-        xy[s] = mean[0] + reward[s], mean[1] + time[s]
+        xy[s] += stretch * (np.array([mean[0] + reward[s], mean[1] + time[s]]) - xy[s])
     grown = xy - before
     gain = grown[:, 0].mean() / grown[:, 1].mean()
     off = grown @ np.array([1.0, -gain])
@@ -58,7 +59,7 @@ def sweep_pair_reference(start, to, p, reward, time, xy, backward):
 
 
 @kernel
-def sweep_pair(start, to, p, reward, time, xy, grown, backward):
+def sweep_pair(start, to, p, reward, time, xy, grown, backward, stretch=1.0):
     """See `sweep_pair_reference`; `grown` (as large as `xy`) is scratch."""
     n = reward.size
     total_x, total_y = 0.0, 0.0
@@ -70,6 +71,11 @@ def sweep_pair(start, to, p, reward, time, xy, grown, backward):
             x += q * xy[j, 0]
             y += q * xy[j, 1]
         dx, dy = x - xy[s, 0], y - xy[s, 1]
+        if stretch != 1.0:
+            dx *= stretch
+            dy *= stretch
+            x = xy[s, 0] + dx
+            y = xy[s, 1] + dy
         grown[s, 0], grown[s, 1] = dx, dy
         xy[s, 0], xy[s, 1] = x, y
         total_x += dx
@@ -80,6 +86,21 @@ def sweep_pair(start, to, p, reward, time, xy, grown, backward):
         off = grown[s, 0] - gain * grown[s, 1]
         least, most = min(least, off), max(most, off)
     return gain, most - least
+
+
+@kernel
+def sweep_on(start, to, p, reward, time, xy, grown, done, most, share, stretch):
+    """Sweep in turns forward and backward, at least twice, until the width is `share` of what it was, or `most` times.
+
+    `done` sweeps were made before.  Return (gain, sweeps made).
+    """
+    gain, first = 0.0, 0.0
+    for sweep in range(most):
+        gain, width = sweep_pair(start, to, p, reward, time, xy, grown, (done + sweep) % 2 == 1, stretch)
+        first = max(first, width)
+        if sweep > 0 and width <= share * first:
+            return gain, sweep + 1
+    return gain, most
 
 
 def best_step_reference(pair_start, row_start, next_state, probability, rate, income, gain, u, slack, first, last, choice):
@@ -109,28 +130,39 @@ def best_step_reference(pair_start, row_start, next_state, probability, rate, in
 
 
 @kernel
+def size_of(k, row_start, next_state, probability, rate, income, gain, u, own):
+    """Return the sum of the sizes of what makes up the value of pair k: what its rounding is measured by."""
+    apart = 0.0
+    for i in range(row_start[k], row_start[k + 1]):
+        apart += abs(probability[i] * (u[next_state[i]] - own))
+    return (abs(income[k]) + abs(gain)) / rate[k] + apart
+
+
+@kernel
 def best_step(pair_start, row_start, next_state, probability, rate, income, gain, u, slack, first, last, choice):
     """See `best_step_reference`."""
     least, most, changes = np.inf, -np.inf, 0
     for s in range(first, last):
-        top, best, best_pair, best_size = -np.inf, -np.inf, -1, 0.0
-        old, old_value, old_size = choice[s], -1e300, 0.0
+        top, best, best_pair = -np.inf, -np.inf, -1
+        old, old_value = choice[s], -1e300
         own = u[s]
         for k in range(pair_start[s], pair_start[s + 1]):
-            total, apart = 0.0, 0.0
+            total = 0.0
             for i in range(row_start[k], row_start[k + 1]):
-                move = probability[i] * (u[next_state[i]] - own)
-                total += move
-                apart += abs(move)
+                total += probability[i] * (u[next_state[i]] - own)
             top = max(top, income[k] + rate[k] * total)
-            value, size = (income[k] - gain) / rate[k] + total, (abs(income[k]) + abs(gain)) / rate[k] + apart
+            value = (income[k] - gain) / rate[k] + total
             if value > best:
-                best, best_pair, best_size = value, k, size
+                best, best_pair = value, k
             if k == old:
-                old_value, old_size = value, size
-        if best_pair != old and best > old_value + slack * abs(old_value) + 16 * EPSILON * (best_size + old_size):
-            choice[s] = best_pair
-            changes += 1
+                old_value = value
+        if best_pair != old and best > old_value + slack * abs(old_value):
+            size = size_of(best_pair, row_start, next_state, probability, rate, income, gain, u, own)
+            if old >= 0:
+                size += size_of(old, row_start, next_state, probability, rate, income, gain, u, own)
+            if best > old_value + slack * abs(old_value) + 16 * EPSILON * size:
+                choice[s] = best_pair
+                changes += 1
         least, most = min(least, top), max(most, top)
     return least, most, changes
 

@@ -20,6 +20,8 @@ CLOSER = 0.2  # sweeps of a policy end when their residual is this share of what
 DEEPER = 0.01  # the same for the last policy, so that ties are seen as such
 IN_A_ROW = 50  # sweeps of a policy at most
 TRIAL = 40  # sweeps after which the pace so far must promise an end
+STRETCH = 1.2  # of each change, once sweeps are many: on grids a third fewer of them; larger ones diverge on some
+MANY = 80  # sweeps after which policies have mostly settled
 EPSILON = float(np.finfo(float).eps)
 
 
@@ -73,9 +75,12 @@ def swept(model: Arrays, tolerance: float, most: int, progress: Progress) -> Gue
     visit = model.income / model.rate
     xy, grown = np.zeros((n, 2)), np.empty((n, 2))
     highest = float(np.abs(model.income).max())
-    begun = False
+    begun, stretch = False, 1.0
     while True:
+        before = guess.width
         changes = bellman(model, guess, 0.0)
+        if guess.sweeps >= MANY:
+            stretch = STRETCH if stretch >= 1.0 and not guess.width > 2 * before else 0.0  # once it went astray: plain for good
         goal = tolerance * scale_of(model, guess)
         guess.widths.append((guess.sweeps, guess.width))
         progress.show("sweeps", guess.sweeps, guess.width, goal)
@@ -89,13 +94,10 @@ def swept(model: Arrays, tolerance: float, most: int, progress: Progress) -> Gue
             start, to, p, reward, time = kernels.chosen_rows(model.row_start, model.next_state, model.probability, model.rate,
                                                              visit, guess.pairs)
         guess.deepened = guess.ended
-        first = 0.0
-        for sweep in range(IN_A_ROW):
-            guess.gain, width = kernels.sweep_pair(start, to, p, reward, time, xy, grown, guess.sweeps % 2 == 1)
-            guess.sweeps += 1
-            first = max(first, width)
-            if sweep and (width <= (DEEPER if guess.ended else CLOSER) * first or guess.sweeps >= most):
-                break
+        guess.gain, made = kernels.sweep_on(start, to, p, reward, time, xy, grown, guess.sweeps,
+                                            max(1, min(IN_A_ROW, most - guess.sweeps)), DEEPER if guess.ended else CLOSER,
+                                            stretch or 1.0)
+        guess.sweeps += made
         kernels.settled(xy, guess.gain, guess.u)
 
 

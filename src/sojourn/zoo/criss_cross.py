@@ -13,11 +13,18 @@ def build(capacity: int, arrival_rates: tuple[float, ...], first_rates: tuple[fl
           costs: tuple[float, ...], loss_cost: float) -> CTMDP:
     """Return the model; the state is the number of customers of the classes 1, 2 (station 1) and 3 (station 2)."""
     _lengths(arrival_rates=(arrival_rates, 2), first_rates=(first_rates, 2), costs=(costs, 3))
-    size = capacity + 1
-    limit_states(size**3, capacity=capacity)
-    states, n = grid(size, size, size)
-    steps = (size * size, size, 1)
-    spent = sum(c * x for c, x in zip(costs, n)) + loss_cost * sum(a * (x == capacity) for a, x in zip(arrival_rates, n))
+    limit_states((capacity + 1) ** 3, capacity=capacity)
+    return network((capacity, capacity, capacity), arrival_rates, first_rates, second_rate, costs, loss_cost)
+
+
+def network(capacities: tuple[int, int, int], arrival_rates: tuple[float, ...], first_rates: tuple[float, ...],
+            second_rate: float, costs: tuple[float, ...], loss_cost: float) -> CTMDP:
+    """Return the same with a buffer of its own for each class."""
+    sizes = [capacity + 1 for capacity in capacities]
+    states, n = grid(*sizes)
+    steps = (sizes[1] * sizes[2], sizes[2], 1)
+    full = [x == capacity for x, capacity in zip(n, capacities)]
+    spent = sum(c * x for c, x in zip(costs, n)) + loss_cost * sum(a * x for a, x in zip(arrival_rates, full))
     model = Assembly(len(states))
     arrive = [named(f"arrive {k + 1}", value) for k, value in enumerate(arrival_rates)]
     serve = [named(f"serve {k + 1}", value) for k, value in enumerate((*first_rates, second_rate))]
@@ -25,7 +32,7 @@ def build(capacity: int, arrival_rates: tuple[float, ...], first_rates: tuple[fl
 
     def add(action: str, here: np.ndarray, jump: tuple[int, int] | None) -> None:
         s = states[here]
-        room = [n[k][here] < capacity for k in (0, 1)]
+        room = [~full[k][here] for k in (0, 1)]
         jumps = [(s + steps[k] * room[k], arrive[k] * room[k]) for k in (0, 1)]
         busy = n[2][here] > 0
         jumps.append((s - busy, serve[2] * busy))
@@ -34,7 +41,7 @@ def build(capacity: int, arrival_rates: tuple[float, ...], first_rates: tuple[fl
         lost = [(arrive[k] * ~room[k], -loss_cost) for k in (0, 1)]
         model.add(action, s, jumps, running=-spent[here], silent=lost, apart=-held[here])
 
-    one, two = n[0] > 0, (n[1] > 0) & (n[2] < capacity)
+    one, two = n[0] > 0, (n[1] > 0) & ~full[2]
     add("idle", ~one & ~two, None)
     add("serve 1", one, (-steps[0], 0))
     add("serve 2", two, (-steps[1] + steps[2], 1))
