@@ -52,6 +52,8 @@ def truncation(table: Any, axes: Any) -> None:
 def which_learner(table: Any, axes: Any) -> None:
     """Regret as a share of what playing at random pays, in colours and numbers."""
     share = table / table.loc["random"]
+    share = share.loc[np.log(share).mean(axis=1).sort_values().index]
+    share.index = [name.split(" (")[0] for name in share.index]  # without parameters
     image = axes.imshow(np.log10(share.to_numpy()), cmap="viridis_r", vmin=-4, vmax=0.3, aspect="auto")
     axes.set_xticks(range(share.shape[1]), share.columns, rotation=60, ha="right", fontsize=7)
     axes.set_yticks(range(share.shape[0]), share.index, fontsize=7)

@@ -15,7 +15,8 @@ from sojourn.testing import LearnerContract, negative_gain, one_state, refused
 
 every_learner = pytest.mark.parametrize("name", sorted(LEARNERS))
 RESTARTS = ("ct-ucrl-doubling", "ct-ucrl-unknown-rates")  # what they count depends on the plans made in between
-LEARNS_FROM_SUPPORTS = sorted({"ct-imed", "ct-psrl", "ct-bk", "ct-ce", "ct-kl-ucrl", "ct-joint-ucrl", "default"} & set(LEARNERS))
+LEARNS_FROM_SUPPORTS = sorted({"ct-imed", "ct-psrl", "ct-bk", "ct-ce", "ct-kl-ucrl", "ct-joint-ucrl", "default", "smdp-ucrl",
+                               "ucrl2", "kl-ucrl", "scal"} & set(LEARNERS))
 MODELS = ["three_state", "ties", "boundary_cases", "machine_maintenance"]  # ties, state-dependent actions, running rewards
 
 

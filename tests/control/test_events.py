@@ -45,7 +45,8 @@ def test_silent_events_are_counted_paid_journaled_and_folded_again(path):
 
 
 @pytest.mark.parametrize(("wrong", "words"), [
-    ({"silent": {"arrive": -1}}, "how often"), ({"silent": ["arrive"]}, "how often"), ({"silent": {"fall": 1}}, "no event named"),
+    ({"silent": {"arrive": -1}}, "how often"), ({"silent": {"arrive": 2**70}}, "how often"),
+    ({"silent": ["arrive"]}, "how often"), ({"silent": {"fall": 1}}, "no event named"),
     ({"event": "fall"}, "no event named"), ({"silent": None}, "nothing says how often"),
 ])
 def test_what_a_learner_of_events_could_not_understand_is_refused_and_those_before_it_are_kept(path, wrong, words):

@@ -8,14 +8,16 @@ from sojourn.simulation.simulate import simulate
 from sojourn.zoo.catalogue import make
 
 NAMES = {"ct-imed": {}, "ct-bk": {}, "ct-psrl": {}, "ct-ce": {}, "ct-kl-ucrl": {"delta": 0.1}, "ct-joint-ucrl": {"delta": 0.1}}
+RIVALS = {name: {} for name in ("smdp-ucrl", "ucrl2", "kl-ucrl", "scal", "smart", "rvi-q", "optimistic-q")}
+ALL = {**NAMES, **RIVALS}
 
 
 def visits(name, model, supports=True):
     known = model.knowledge(supports=supports)
-    return simulate(model, learner(name, known, seed=4, **NAMES[name]), max_epochs=1500, seed=9).visits
+    return simulate(model, learner(name, known, seed=4, **ALL[name]), max_epochs=1500, seed=9).visits
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("power", [-40, 40])
 def test_rewards_in_another_unit_change_no_decision(name, power):
     """Scaled by a power of two, so that not even rounding differs."""
@@ -25,7 +27,7 @@ def test_rewards_in_another_unit_change_no_decision(name, power):
     assert np.array_equal(visits(name, model), visits(name, scaled))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_time_in_another_unit_changes_no_decision(name):
     model = make("maintenance")
     low, high = model.bounds

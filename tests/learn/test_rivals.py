@@ -7,7 +7,7 @@ from sojourn.errors import ParameterError
 from sojourn.learn.catalogue import learner
 from sojourn.learn.counts import Counts
 from sojourn.learn.ct_ucrl import CTUCRL
-from sojourn.learn.holding_sets import Cells, kl_holding_set, mean_set
+from sojourn.learn.holding_sets import Cells, kl_holding_set, mean_radius, mean_set
 from sojourn.learn.learner import History
 from sojourn.learn.plausible import holding_radius
 from sojourn.learn.uniformised import uniformised_steps
@@ -145,6 +145,20 @@ def test_intervals_of_all_estimators_shrink_around_the_rate_and_the_order_of_the
     printed = holding_radius(counts.visits, 1, 1, counts.epoch, 0.01, 1.0)
     assert sets[1].radius[0] == pytest.approx(printed[0] / 2)
     assert sets[2].mean[0] == pytest.approx(0.5, abs=0.01)
+
+
+def test_the_radius_of_the_plain_mean_holds_for_the_exact_law_and_a_third_of_it_does_not():
+    """The sum of n exponential times has a Gamma law: P(|mean - 1| > radius) <= 2 e^-x for all n and x."""
+    from scipy.stats import gamma
+
+    worst = {1.0: 0.0, 1 / 3: 0.0}
+    for n in (1, 2, 5, 20, 100, 10_000):
+        for x in (0.5, 2.0, 10.0, 50.0):
+            for scale in worst:
+                r = scale * float(mean_radius(np.array(n), x))
+                missed = gamma.sf(n * (1 + r), n) + (gamma.cdf(n * (1 - r), n) if r < 1 else 0.0)
+                worst[scale] = max(worst[scale], missed / (2 * np.exp(-x)))
+    assert worst[1.0] <= 1 < worst[1 / 3]
 
 
 @pytest.mark.parametrize("estimator", ["mean", "median-of-means", "kl"])

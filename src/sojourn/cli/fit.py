@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli.common import json_option, print_json, read_model
+from sojourn.cli.common import json_option, print_json, read_model, say
 from sojourn.errors import ParameterError
 from sojourn.model.columns import columns
 
@@ -50,4 +50,4 @@ def command(log: Path, model: str | None, events: bool, confidence: float, rate_
     kinds, per_event = event_rows(found)
     listed = [*columns(kinds, per_event, right=range(1, len(kinds))), ""] if per_event else []
     listed += [*columns(head, rows, right=range(2, len(head))), ""]
-    click.echo("\n".join([*sentences(found), "", *listed, *found.notes]).rstrip())
+    say("\n".join([*sentences(found), "", *listed, *found.notes]).rstrip())

@@ -11,7 +11,7 @@ from sojourn.learn.event_estimate import EventEstimate
 
 def sentences(found: Fit) -> list[str]:
     """Return what the log says, in sentences."""
-    low, high = found.gain_bounds
+    low, high = (bound + 0.0 for bound in found.gain_bounds)  # 0, never -0
     worst, earned, best = found.gain_now
     known = found.knowledge
     between = "" if isnan(worst) else f" (between {worst:.6g} and {best:.6g} at {found.confidence:.4g} confidence)"

@@ -19,7 +19,7 @@ def written_silent(silent: Any) -> str | None:
     """
     if silent is None:
         return None
-    if not isinstance(silent, Mapping) or not all(isinstance(k, str) and is_whole(n) and n >= 0 for k, n in silent.items()):
+    if not isinstance(silent, Mapping) or not all(isinstance(k, str) and is_whole(n) and 0 <= n < 2**53 for k, n in silent.items()):
         raise ReportError(f"silent is {silent!r}; it must map events that led nowhere to how often they were seen, as in "
                           '{"arrive": 2}. Nothing was counted.')
     return json.dumps({name: int(silent[name]) for name in sorted(silent)}, separators=(",", ":"), ensure_ascii=False)

@@ -50,10 +50,16 @@ def _within(counts: Counts, knowledge: Knowledge, mean: np.ndarray, radius: np.n
     return HoldingSet(mean, radius, low, high, int(empty.sum()))
 
 
+def mean_radius(n: np.ndarray, x: float) -> np.ndarray:
+    """Return how far, in units of 1/λ, the plain mean of n exponential times may lie from its mean but for probability 2 e^{-x}."""
+    radius: np.ndarray = np.maximum(np.sqrt(8 * x / n), 4 * x / n)
+    return radius
+
+
 def mean_set(counts: Counts, knowledge: Knowledge, delta: float, scale: float) -> HoldingSet:
     """Return the set of the plain mean."""
     n, x = np.maximum(1, counts.visits), LEVEL * logarithm(counts, knowledge, delta)
-    radius = scale * np.maximum(np.sqrt(8 * x / n), 4 * x / n) / knowledge.rate_min
+    radius = scale * mean_radius(n, x) / knowledge.rate_min
     return _within(counts, knowledge, counts.truncated_mean, radius)  # nothing is truncated
 
 

@@ -91,8 +91,8 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     """Return the members by array name after checking names and how they are packed."""
     found: dict[str, zipfile.ZipInfo] = {}
     if "whole.npy" in archive.namelist():
-        raise ModelError(f"it has the arrays {shown(archive.namelist())}: it holds a run, not a model; read it with "
-                         "`sojourn.Run.load`.")
+        raise ModelError(f"it has the arrays {shown(archive.namelist())}: it holds a run, not a model; read "
+                         "it with `sojourn.Run.load`.")
     for info in archive.infolist():
         name = info.filename.removesuffix(".npy")
         if name not in TYPES or name in found:
