@@ -66,9 +66,11 @@ def table(path):
         for learner, rows in by_learner.items():
             regret = np.array([row["regret"] for row in rows])
             last, before = regret[:, -1], regret[:, -2]
+            with np.errstate(divide="ignore"):
+                ratio, least = base / last.mean(), base / last.max()
             print(f"{name:40s} {learner:12s} {len(rows):3d} runs  mean {last.mean():11.2f}  worst {last.max():11.2f}  "
-                  f"at N/10 {before.mean():10.2f}  default's mean over mean {base / last.mean():8.1f} and over worst "
-                  f"{base / last.max():8.1f}  C log N {bound:7.1f}  {np.mean([r['cpu_seconds'] for r in rows]):6.1f} s", flush=True)
+                  f"at N/10 {before.mean():10.2f}  default's mean over mean {ratio:8.1f} and over worst "
+                  f"{least:8.1f}  C log N {bound:7.1f}  {np.mean([r['cpu_seconds'] for r in rows]):6.1f} s", flush=True)
 
 
 if __name__ == "__main__":

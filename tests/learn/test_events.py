@@ -101,6 +101,17 @@ def test_events_that_only_labels_tell_apart_are_said_to_be_one_rate_without_them
         counts.observe(History(**{name: np.array(value) for name, value in row.items()}))
 
 
+def test_a_report_that_needs_labels_names_the_pairs():
+    model = make("customer-selection")
+    known = model.knowledge(events=True)
+    pairs = [model.pair(s, "admit {1,2}") for s in (1, 2)]
+    silent = np.zeros((2, len(known.events.silent)), dtype=np.int64)
+    history = History(state=np.array([1, 2]), action=model.pair_action[pairs], holding_time=np.array([0.5, 0.5]),
+                      next_state=np.array([0, 1]), reward=np.zeros(2), silent=silent)
+    with pytest.raises(ReportError, match=r"say which, with event=... \(so in 2 pairs: .* with action .*; .* with action .*\)"):
+        EventCounts(known, known.events).observe(history)
+
+
 # ---- deciding --------------------------------------------------------------------------------------------------------------
 
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-import numpy as np
-
 from sojourn.control.fold import Alarm, Fold
 from sojourn.control.journal import Head, Journal, Note, Report
-from sojourn.control.planner import Planner
-from sojourn.control.said_events import check_names, read_silent, written_silent
+from sojourn.control.planner import LatePlans
+from sojourn.control.said import checked, known_or_safe, same_again
+from sojourn.control.said_events import read_silent
 from sojourn.control.setting import Setting, checked_setting
 from sojourn.control.values import read, written
 from sojourn.errors import ControlError, ReportError, SojournError
@@ -26,11 +25,9 @@ from sojourn.learn.event_estimate import EventEstimate
 from sojourn.learn.learner import MAX_CHUNK
 from sojourn.model.files import file_path
 from sojourn.model.pack import pack
-from sojourn.simulation.session import real_number
 
 SNAPSHOT_ROWS = 1000  # reports between two snapshots, at least
 SNAPSHOT_SECONDS = 0.1  # of folding, after which the next report brings one
-LARGEST = 1e150  # holding time or reward: sums of them must remain numbers
 BYTES_PER_ROW = 200  # about what a report takes in the file: snapshots shall not take more than reports
 
 
@@ -77,7 +74,7 @@ class Controller:
         self._guard = threading.RLock()
         self._journal: Journal | None = journal
         self._closed = False
-        self._planner: Planner | None = None
+        self._plans = LatePlans()
         self._since, self._work, self._size = 0, 0.0, 0  # reports, seconds of folding and bytes since and of the last snapshot
         try:
             self._load(journal)
@@ -122,7 +119,7 @@ class Controller:
         """Write a snapshot, and give the file up."""
         with self._guard:
             journal, self._journal, self._closed = self._journal, None, True
-            self._stop_planner()
+            self._plans.stop()
             if journal is not None:
                 if self.write and os.getpid() == journal._pid and self._since and journal.head.seq == self._fold.seq:
                     with contextlib.suppress(SojournError, OSError):  # a full disk: the journal has everything
@@ -163,13 +160,13 @@ class Controller:
             try:
                 for said in reports:
                     try:
-                        row = self._checked(fold, **said)
+                        row = checked(fold, **said)
                         if row.seq > head.seq + 1:
                             raise ReportError(f"seq is {row.seq}, but the next report is number {head.seq + 1}; report that one "
                                               "first. If it is lost, call `missed()` and go on with its number. Nothing was "
                                               "counted.")
                         if row.seq <= head.seq:
-                            answers.append(_same_again(row, known[row.seq] if row.seq in known else journal.report(row.seq)))
+                            answers.append(same_again(row, known[row.seq] if row.seq in known else journal.report(row.seq)))
                             continue
                         action = read(row.action) if row.action else fold.answer
                         fold.refuse_untold(action, row.holding_time, read(row.next_state), row.reward, read(row.event),
@@ -189,7 +186,7 @@ class Controller:
                     known[row.seq] = row._replace(answer=written(answer, "action"))
                     new.append(known[row.seq])
                     answers.append(answer)
-                    self._ask_for_plan(fold)
+                    self._plans.ask(fold)
                     head, self._work = Head(row.seq, head.note, b""), self._work + time.perf_counter() - begun
                 self._append(new)
             except BaseException:
@@ -207,7 +204,7 @@ class Controller:
         with self._guard:
             fold, journal = self._ready(), self._writable()
             if state is not None:
-                self._known_or_safe(fold, state, "state")
+                known_or_safe(fold, state, "state")
             if state is None and fold.away == [None]:
                 return fold.answer  # said before
             try:
@@ -367,38 +364,15 @@ class Controller:
 
     def _drop(self) -> None:
         """Forget everything in memory: the file is the truth, and is read at the next call."""
-        self._stop_planner()
+        self._plans.stop()
         journal, self._journal = self._journal, None
         if journal is not None:
             journal.abandon()
 
-    def _ask_for_plan(self, fold: Fold) -> None:
-        """Let the other process begin with a plan that is due."""
-        due = getattr(fold.session, "due", None)
-        if due is not None:
-            if self._planner is None:
-                self._planner = Planner(fold.setting)
-                self._planner.start()
-            if not self._planner.busy:
-                self._planner.ask(due.as_tree())
-
     def _late_plan(self, fold: Fold, head: Head) -> Note | None:
         """Take the plan that was due over, if it is there or can be waited for no longer; return the note that says so."""
-        due = getattr(fold.session, "due", None)
-        if due is None:
-            return None
-        self._ask_for_plan(fold)
-        assert self._planner is not None
-        found = self._planner.answer(wait=due.late >= fold.setting.max_late)
-        if found is None:
-            return None
-        late = fold.adopt(found)
-        return self._note("plan", json.dumps({"due_epoch": due.epoch, "late": late}).encode(), head)
-
-    def _stop_planner(self) -> None:
-        planner, self._planner = self._planner, None
-        if planner is not None:
-            planner.stop()
+        late = self._plans.taken(fold)
+        return None if late is None else self._note("plan", json.dumps({"late": late}).encode(), head)
 
     def _note(self, kind: str, body: bytes, head: Head) -> Note:
         return Note(head.note + 1, head.seq, time.time(), kind, body)
@@ -412,47 +386,3 @@ class Controller:
             self._opened().append(entries, payload)
         if payload is not None:
             self._since, self._work, self._size = 0, 0.0, len(payload)
-
-    def _checked(self, fold: Fold, seq: Any = None, holding_time: Any = None, next_state: Any = None, reward: Any = None,
-                 action: Any = None, event: Any = None, silent: Any = None) -> Report:
-        """Return a report as a row, or refuse it; a missing action is the one that was advised."""
-        if isinstance(seq, (bool, np.bool_)) or not isinstance(seq, (int, np.integer)) or seq < 1:
-            raise ReportError(f"seq is {seq!r}; reports are numbered 1, 2, 3, ... Nothing was counted.")
-        tau = real_number("holding_time", holding_time)
-        if not 0 < tau < LARGEST:
-            raise ReportError(f"holding_time is {tau:g}; it must be positive and below {LARGEST:g}. Nothing was counted.")
-        paid = None if reward is None else real_number("reward", reward) + 0.0  # the file would hold -0.0 as 0.0
-        if paid is not None and abs(paid) > LARGEST:
-            raise ReportError(f"reward is {paid:g}; it must be below {LARGEST:g} in size. Nothing was counted.")
-        arrived = self._known_or_safe(fold, next_state, "next_state")
-        if action is not None:
-            names = fold.setting.knowledge.actions
-            action = names[names.position(action, "action", ReportError, "Nothing was counted.")]
-        elif fold.setting.shadow:
-            raise ReportError("action is None, but this controller only advises (shadow=True) and cannot know what was done in "
-                              f"state {fold.state!r}; say which action it was. Nothing was counted.")
-        happened, unheard = None if event is None else written(event, "event", ReportError), written_silent(silent)
-        check_names(fold.told, event, silent)
-        return Report(int(seq), time.time(), None, "" if action is None else written(action, "action"), tau,
-                      written(arrived, "next_state", ReportError), paid, happened, "", unheard)
-
-    def _known_or_safe(self, fold: Fold, state: Any, name: str) -> Any:
-        """Return the model's own name of a state; one that it does not have is refused where there is no safe action for it."""
-        states = fold.told.states
-        try:
-            return states[states.position(state, name, ReportError, "Nothing was counted.")]
-        except ReportError as error:
-            if fold.setting.safe_action is None or state is None:
-                raise ReportError(f"{error} A controller made with a `safe_action` takes unknown states, with an alarm.") from None
-            return state
-
-
-def _same_again(row: Report, known: Report) -> Any:
-    """Return the stored answer to a report that came before, or say how this one differs from it."""
-    for name in ("holding_time", "next_state", "reward", "action", "event", "silent"):
-        said, stored = getattr(row, name), getattr(known, name)
-        if said != stored and not (name == "action" and said == ""):
-            raise ReportError(f"report {row.seq} came before with {name} {stored}, and now with {said}; a number stands for one "
-                              "report. "
-                              "Ask `status()['next_seq']` for the next number. Nothing was counted.")
-    return read(known.answer)

@@ -14,6 +14,7 @@ import sys
 import threading
 from typing import IO, Any
 
+from sojourn.control.fold import Fold
 from sojourn.control.late import planned
 from sojourn.control.setting import Setting
 from sojourn.model.pack import pack, unpack
@@ -90,6 +91,39 @@ class Planner:
         if process is not None:
             process.kill()
             process.communicate()
+
+
+class LatePlans:
+    """What a controller does about plans that are due: asks for them, takes them over, and ends with it."""
+
+    def __init__(self) -> None:
+        self._planner: Planner | None = None
+
+    def ask(self, fold: Fold) -> None:
+        """Let the other process begin with a plan that is due."""
+        due = getattr(fold.session, "due", None)
+        if due is not None:
+            if self._planner is None:
+                self._planner = Planner(fold.setting)
+                self._planner.start()
+            if not self._planner.busy:
+                self._planner.ask(due.as_tree())
+
+    def taken(self, fold: Fold) -> int | None:
+        """Take the plan that was due over, if it is there or can be waited for no longer; return how many answers it came late."""
+        due = getattr(fold.session, "due", None)
+        if due is None:
+            return None
+        self.ask(fold)
+        assert self._planner is not None
+        found = self._planner.answer(wait=due.late >= fold.setting.max_late)
+        return None if found is None else fold.adopt(found)
+
+    def stop(self) -> None:
+        """End the other process."""
+        planner, self._planner = self._planner, None
+        if planner is not None:
+            planner.stop()
 
 
 def main() -> None:

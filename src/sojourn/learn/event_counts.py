@@ -116,9 +116,10 @@ class EventCounts:
         several = np.unique(pairs[rows == -1])
         mine = slice(*self.table.row_start[pairs[at]:pairs[at] + 2])
         names = [self.table.names[k] for k in self.table.event[mine][self.table.next_state[mine] == after[at]]]
-        need = f"({len(several)} pairs of this report need it).{self._not_to_be_told(names)}"
+        listed, more = "; ".join(map(self._called, several[:5])), f" and {len(several) - 5} more" if len(several) > 5 else ""
+        need = f"{f' (so in {len(several)} pairs: {listed}{more})' if len(several) > 1 else ''}.{self._not_to_be_told(names)}"
         raise ReportError(f"{self._called(pairs[at])} leads to {states[after[at]]!r} by any of {', '.join(names)}: say which, with "
-                          f"event=... {need} Nothing was counted.")
+                          f"event=...{need} Nothing was counted.")
 
     def _not_to_be_told(self, names: list[str]) -> str:
         """Return what to do where nothing but labels can tell some of these events apart."""
