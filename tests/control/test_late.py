@@ -92,3 +92,17 @@ def test_an_import_does_not_wait_for_a_late_plan_and_is_learned_from(path, slow)
 def test_a_delay_that_cannot_be_is_refused(path, more, words):
     with pytest.raises((ParameterError, sojourn.SojournError), match=words):
         Controller.create(path, KNOWN, **{"start": ("up", 0), **more})
+
+
+def test_late_plans_within_one_write_of_many_reports_are_journaled_too(path, slow):
+    plant, rows, state = Plant(MODEL, ("up", 0)), [], ("up", 0)
+    for seq in range(1, 151):
+        action = "run" if state[0] == "up" else "repair"
+        tau, state = plant.step(action)
+        rows.append({"seq": seq, "holding_time": tau, "next_state": state, "action": action})
+    with Controller.create(path, KNOWN, "ct-ce", ("up", 0), max_late=3) as controller:
+        controller.report_many([*rows[:100], rows[5], *rows[100:]])
+        assert plans(controller) and controller.status()["next_seq"] == 151
+        controller.missed(("down", 0))
+        controller.report(151, 0.5, ("up", 0), action="repair")
+        assert controller.verify()["answers_that_differ"] == 0

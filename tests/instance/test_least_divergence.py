@@ -244,3 +244,13 @@ def test_a_discrete_time_model_has_the_divergence_of_its_rows_only():
 def test_rewards_four_hundred_decades_apart_overflow_nowhere():
     found = difficulty(case(41, 7802).model)  # an overflow would be a warning, and that an error here
     assert np.isfinite(found.lower_bound_constant) and not np.isnan(found.divergences.k).any()
+
+
+def test_the_constant_of_a_bandit_is_that_of_its_rates():
+    """One state: the bias is 0, and an arm is as good as the best at the rate gain/reward, log(λ/λ') + λ'/λ - 1 nats away."""
+    rate, reward = np.array([[3.0, 2.5, 1.5]]), np.array([[0.8, 0.5, 0.6]])
+    found = difficulty(CTMDP.from_arrays(np.ones((1, 3, 1)), rate, reward, rate_bounds=(0.5, 10.0)))
+    gain = (rate * reward).max()
+    needed = gain / reward[0, 1:] / rate[0, 1:]
+    gap = gain / rate[0, 1:] - reward[0, 1:]
+    assert found.lower_bound_constant == pytest.approx((gap / (needed - 1 - np.log(needed))).sum(), rel=1e-9)

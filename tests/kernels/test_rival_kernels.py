@@ -55,18 +55,18 @@ def problem(seed: int, supports: bool) -> Extended:
                     rng.uniform(0, 0.3, n * actions), one, one, rng.random(n * actions), 0 * one, supports, False)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(seed=seeds, span=st.sampled_from([0.05, 0.5, 100.0]), supports=st.booleans())
 def test_planning_under_a_span_equals_the_reference_and_keeps_the_span(seed, span, supports):
     given_u = np.zeros(len(problem(seed, supports).pair_start) - 1)
     u = given_u.copy()
-    pair, worst, weight, sweeps, low, high, done = span_value_iteration(u, span, 1e-3, 5_000, 0.9, problem(seed, supports))
-    there = span_value_iteration_reference(given_u, span, 1e-3, 5_000, 0.9, problem(seed, supports))
+    pair, worst, weight, sweeps, low, high, done = span_value_iteration(u, span, 1e-2, 300, 0.9, problem(seed, supports))
+    there = span_value_iteration_reference(given_u, span, 1e-2, 300, 0.9, problem(seed, supports))
     assert done == there[7] and sweeps == there[4] and np.allclose(u, there[0]) and np.allclose([low, high], there[5:7])
     assert np.array_equal(pair, there[1]) and np.allclose(weight, there[3])
     assert np.array_equal(worst // 2, np.arange(len(u)))  # of equals either may be the worst: all of a row may be open
     assert np.ptp(u) <= span + 1e-9 and ((weight >= 0) & (weight <= 1)).all()
     if span == 100.0:
         free = np.zeros(len(u))
-        *_, high_free, _ = extended_value_iteration(free, 1e-3, 5_000, 0.9, problem(seed, supports))
+        *_, high_free, _ = extended_value_iteration(free, 1e-2, 300, 0.9, problem(seed, supports))
         assert high == pytest.approx(high_free) and (weight == 1).all()

@@ -49,7 +49,8 @@ def least_divergence(
     k, rate, row = np.zeros(model.n_pairs), model.rate.copy(), rows.probability.copy()
     here = np.zeros(model.n_pairs)
     most = max(float(np.abs(paid).max(initial=0.0)) for paid in (model.reward, model.running, gain))
-    money = power_near(max(float(np.abs(value).max(initial=0.0)), most * 2.0**-900))  # products stay in range, in any unit
+    size = float(np.abs(value).max(initial=0.0))  # 0 where there is one state
+    money = power_near(max(size, most * 2.0**-400) if size else most)  # products stay in range, in any unit
     least_divergences(
         rows.row_start,
         rows.probability,

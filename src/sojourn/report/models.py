@@ -14,6 +14,7 @@ from sojourn.report.model_curves import plot_curves
 from sojourn.report.model_graph import SMALL, plot_graph
 from sojourn.report.model_grid import is_grid, plot_grid
 from sojourn.report.model_style import coordinates
+from sojourn.report.rough_time import rough_time
 from sojourn.solving.evaluate import evaluate
 from sojourn.solving.solution import Solution, require_solution_of
 from sojourn.solving.solve import solve
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 KINDS = {"graph": plot_graph, "grid": plot_grid, "curves": plot_curves}
 MAX_GRAPH = 40
+LARGE = 100_000  # states above which the time spent is found roughly
 TINY = 5  # states up to which even a line of states is drawn as a graph
 
 
@@ -48,7 +50,8 @@ def plot_model(model: CTMDP, kind: str = "auto", solution: Solution | None = Non
     answer = solve(model) if solution is None else solution
     if policy is not None:
         answer = _shown(model, answer, policy)
-    fig = KINDS[chosen](model, answer, evaluate(model, answer.policy).occupancy, axes=axes, title=title)
+    spent = evaluate(model, answer.policy).occupancy if model.n_states <= LARGE else rough_time(model, answer.policy)
+    fig = KINDS[chosen](model, answer, spent, axes=axes, title=title)
     if path is not None:
         save_figure(fig, path)
     return fig

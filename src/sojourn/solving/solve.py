@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 METHODS = ("policy-iteration", "sweeps", "multigrid", "value-iteration", "linear-programming")
 TRIAL = 700  # sweeps that must promise an end, where multigrid is the other way
 MANY = 100_000  # sweeps of `sweeps` by name
-LONG = 50_000_000_000  # jumps that sweeps may look at, all actions counted, where nothing else gets there
+LONG = 150_000_000_000  # jumps that sweeps may look at, all actions counted, where nothing else gets there
+HUGE = 200_000  # states above which sweeps are tried at length before an elimination
 DIRECT = 1000  # states up to which a method by name ends with policy iteration
 Answer = tuple[np.ndarray, float, np.ndarray, int, PolicyValue | None]  # pair per state, gain, bias, iterations, value if evaluated
 
@@ -78,6 +79,8 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9, progress:
 def _first_that_proves(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress) -> Solution:
     """Return the solution by the first method whose proof is as narrow as asked; where none is, raise the best failure."""
     order: tuple[str, ...] = ("sweeps", "multigrid", "policy-iteration", "sweeps", "value-iteration")
+    if model.n_states > HUGE:
+        order = ("sweeps", "multigrid", "sweeps", "policy-iteration", "value-iteration")
     if model.n_states <= DENSE or is_line(model, start):
         order = ("policy-iteration", "value-iteration")
     best: ToleranceError | None = None
