@@ -40,7 +40,7 @@ def test_nothing_is_lost_by_40_kills(tmp_path):
 
 
 def test_nothing_is_lost_by_kills_while_plans_are_late(tmp_path):
-    ran = kills(tmp_path, "--kills", "10", "--late", "5")
+    ran = kills(tmp_path, "--kills", "4", "--late", "5")
     assert ran.returncode == 0 and "Traceback" not in ran.stderr, ran.stdout + ran.stderr
 
 
