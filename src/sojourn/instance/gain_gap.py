@@ -30,7 +30,8 @@ class GainGap(float):
     `bounds` and `per_decision_bounds` hold for certain for the numbers of the model as stored; `exact` says that both are
     within 1e-9 of each other (relative).  A pair that 32 digits cannot tell from an optimal one counts as a tie.  A pair whose
     gap is proved positive but within the tolerance of ties is left out of the values; the bounds reach down to what it gives.
-    Gaps below 1e-290 are proved to be less than that only.  The bounds are (0, inf) where floats cannot tell which policies are optimal.
+    Gaps below 1e-290 are proved to be less than that only.  The bounds are (0, inf) where floats cannot tell which policies are
+    optimal.
     """
 
     value: float
