@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from shapes import case
 from sojourn.errors import AssumptionError
 from sojourn.instance import deviations as module
 from sojourn.instance import first_passage
@@ -167,3 +168,9 @@ def test_a_target_reached_after_very_many_jumps_is_solved_without_a_factorizatio
     monkeypatch.setattr(Passage, "_dense_solve", None)
     np.testing.assert_allclose(passage.to_target(choice, 7), direct, rtol=1e-10)
     assert direct.max() > 1e4
+
+
+def test_a_gap_below_the_floats_that_keep_their_digits_is_not_called_exact():
+    found = gain_gap(case(43, 3509).model)  # 2.96e-322: the value has two digits, and the interval once had none to spare
+    low, high = found.bounds
+    assert low == 0 and found.value <= high <= 1e-290 and not found.exact

@@ -20,6 +20,7 @@ from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.solution import Solution
 
 PROVED = 1e-9
+LEAST = 1e-290  # below, products on the way may have lost all their digits to underflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,8 @@ class GainGap(float):
     `bounds` and `per_decision_bounds` hold for certain for the numbers of the model as stored; `exact` says that both are
     within 1e-9 of each other (relative).  A pair that 32 digits cannot tell from an optimal one counts as a tie.  A pair whose
     gap is proved positive but within the tolerance of ties is left out of the values; the bounds reach down to what it gives.
-    The bounds are (0, inf) where floats cannot tell which policies are optimal.
+    Gaps below 1e-290 are proved to be less than that only.  The bounds are (0, inf) where floats cannot tell which policies are
+    optimal.
     """
 
     value: float
@@ -86,11 +88,16 @@ def gap_of(best: Optimum, verdict: Verdict) -> GainGap:
             )
         method = "enumeration"
         by_time, by_step = enumerated_gap(best)
+    by_time, by_step = (replace(found, bounds=_above_underflow(*found.bounds)) for found in (by_time, by_step))
     if not best.decided:
         by_time, by_step = (replace(found, bounds=(0.0, float("inf"))) for found in (by_time, by_step))
     return GainGap(
         by_time.value, by_step.value, by_time.policy, by_step.policy, _pair(model, by_time), method, by_time.bounds, by_step.bounds
     )
+
+
+def _above_underflow(low: float, high: float) -> tuple[float, float]:
+    return (low, high) if low >= LEAST else (0.0, max(high, LEAST))
 
 
 def _pair(model: CTMDP, found: Least) -> tuple[Any, Any] | None:
