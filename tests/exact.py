@@ -51,11 +51,14 @@ class ExactModel:
         return [self.rows[int(k)] for k in pairs]
 
     def mixture(self, weight) -> list[Row]:
-        """The rows of a randomized policy (probability per pair): an action is drawn at each jump and kept until the next."""
+        """The rows of a randomized policy (probability per pair): an action is drawn at each jump and kept until the next.
+
+        The row of a pair stands multiplied by its sum, which must not change how often the pair is drawn.
+        """
         rows = []
         for s in range(self.n):
             used = [k for k in range(self.pair_start[s], self.pair_start[s + 1]) if weight[k] > 0]
-            share = [Fraction(float(weight[k])) / self.pair_rate[k] for k in used]
+            share = [Fraction(float(weight[k])) * (1 << self.time_bits) / (self.pair_rate[k] * self.rows[k][1]) for k in used]
             common = 1
             for x in share:
                 common = common * x.denominator // gcd(common, x.denominator)

@@ -19,7 +19,7 @@ PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.
 MODULES = sorted(
     "sojourn." + ".".join(path.relative_to(SRC).with_suffix("").parts) for path in SRC.rglob("*.py") if "__" not in path.name
 )
-LABEL = re.compile(r"(?<![\w/])((?:eq|thm|lem|alg|step|remark): ?[A-Za-z][\w-]*(?::\w+)?|assume-[a-z]+|regret-def)")
+LABEL = re.compile(r"(?<![\w/])((?:(?:eq|thm|lem|alg|remark): ?|step:)[A-Za-z][\w-]*(?::\w+)?|assume-[a-z]+|regret-def)")
 EXPLAINED = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 
 

@@ -54,7 +54,7 @@ class CTUCRL(Learner):
             warn_of_scale(knowledge)
         self.counts = Counts(knowledge, self.delta if self.estimator == "truncated" else None)
         self.cells = Cells(knowledge) if self.estimator == "median-of-means" else None
-        self.folds = self.cells is None
+        self.folds = type(self).folds and self.cells is None
         self.values: np.ndarray | None = None  # u of the last plan, where the next fast one starts
         self.plausible: PlausibleSet = self.plausible_now()  # as it was when the last plan was made
 

@@ -40,7 +40,7 @@ class UCRL2(Learner):
         self.delta = confidence(delta, horizon)
         self.radius_scale = positive("radius_scale", radius_scale)
         self.grid = None if step is None else Grid(knowledge, positive("step", step, ", or None to uniformise"))
-        self.folds = self.grid is None
+        self.folds = type(self).folds and self.grid is None
         self.length = 1 / float(knowledge.rate_max) if self.grid is None else self.grid.step  # of a step, in units of time
 
     def observe(self, history: History) -> None:
