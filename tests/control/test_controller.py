@@ -1,5 +1,6 @@
 """The controller: durable, idempotent, exact after a restart, and safe in what it advises."""
 
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -377,6 +378,31 @@ def test_a_file_that_is_no_controller_is_left_alone(tmp_path):
         Controller.open(tmp_path / "other")
     with pytest.raises(ControlError, match="there is no controller"):
         Controller.open(tmp_path / "nothing")
+
+
+def test_a_controller_does_not_go_on_with_another_file_that_took_its_place(tmp_path):
+    mine, other, older = (tmp_path / name for name in ("mine", "other", "older"))
+    controller = Controller.create(mine, KNOWN, start=("up", 0), **UCRL)
+    controller.report(1, 1.0, ("down", 0))
+    with Controller.create(other, KNOWN, start=("up", 0), **UCRL) as second:
+        second.report(1, 9.0, ("down", 0))
+    Controller.create(older, KNOWN, start=("up", 0), **UCRL).close()
+    os.rename(mine, tmp_path / "kept")
+    for beside in ("-wal", "-shm"):
+        os.rename(f"{mine}{beside}", f"{tmp_path / 'kept'}{beside}")
+    for intruder in (other, older):
+        shutil.copy(intruder, mine)
+        for _ in range(2):
+            with pytest.raises(ControlError, match=r"moved or removed|not the file that was open"):
+                controller.report(2, 1.0, ("up", 0))
+        for file in tmp_path.glob("mine*"):
+            file.unlink()
+    os.rename(tmp_path / "kept", mine)
+    for file in tmp_path.glob("kept-*"):
+        os.rename(file, tmp_path / file.name.replace("kept", "mine"))
+    controller.report(2, 1.0, ("up", 0))
+    assert (controller.status()["next_seq"], controller.status()["time"]) == (3, 2.0)
+    controller.close()
 
 
 def test_a_file_of_the_first_format_is_migrated_and_its_old_content_kept(tmp_path):

@@ -74,6 +74,7 @@ class Controller:
         self._guard = threading.RLock()
         self._journal: Journal | None = journal
         self._closed = False
+        self._left: tuple[bytes, Head] | None = None  # the setting and the last acknowledged row, when an error made us let go
         self._plans = LatePlans()
         self._since, self._work, self._size = 0, 0.0, 0  # reports, seconds of folding and bytes since and of the last snapshot
         try:
@@ -354,6 +355,7 @@ class Controller:
         if self._journal is None and not self._closed:
             journal = Journal(self.path, self.write)
             try:
+                self._check_same(journal)
                 self._load(journal)
             except BaseException:
                 journal.abandon()
@@ -367,7 +369,20 @@ class Controller:
         self._plans.stop()
         journal, self._journal = self._journal, None
         if journal is not None:
+            self._left = (journal.setting, journal.head)
             journal.abandon()
+
+    def _check_same(self, journal: Journal) -> None:
+        """Refuse a file that is not the one that was open before the error, or lacks what had been acknowledged."""
+        if self._left is None:
+            return
+        setting, known = self._left
+        here = journal.head
+        behind = here.seq < known.seq or here.note < known.note
+        if behind or journal.setting != setting or journal._chain_at(known.seq, known.note) != known.chain:
+            raise ControlError(f"{self.path} is not the file that was open until an error: that one had {known.seq} reports, and "
+                               f"this one has {here.seq}, of its own. Put the right one back; `Controller.open` goes on with "
+                               "whatever is there.")
 
     def _late_plan(self, fold: Fold, head: Head) -> Note | None:
         """Take the plan that was due over, if it is there or can be waited for no longer; return the note that says so."""
