@@ -185,6 +185,7 @@ def test_forbidden_actions_are_never_advised_and_raise_an_alarm_when_done(path):
 
 @pytest.mark.parametrize(("wrong", "words"), [
     ({"forbidden": {("up", 0): ["run"]}}, "every action of state"), ({"forbidden": {("up", 0): ["rush"]}}, "not among its actions"),
+    ({"safe_action": "rush", "forbidden": ["rush"]}, "forbidden everywhere"),
     ({"safe_action": "fly"}, "safe_action"), ({"start": "nowhere"}, "start"), ({"learner": "ctucrl"}, "no learner named"),
     ({"parameters": {"delta": object()}}, "numbers, texts"), ({"window": 3}, "window"), ({"false_alarms": 1.5}, "false_alarms"),
     ({"learner": object()}, "name it"), ({"learner": "oracle"}, "model"),

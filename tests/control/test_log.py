@@ -1,5 +1,7 @@
 """Reading logs: every form gives the same rows, and what cannot be is refused with its row."""
 
+from datetime import datetime, timedelta
+
 import numpy as np
 import pytest
 
@@ -58,6 +60,8 @@ def test_time_stamps_become_sojourns_and_the_last_one_is_unfinished():
     ({"state": GOOD["action"], "action": GOOD["state"]}, r"row 2 begins in state 'y'.*rename|rename"),
     ({"holding_time": GOOD["next_state"], "next_state": GOOD["holding_time"]}, r"row 1 has holding_time 'b'.*swapped"),
     ({"action": ["x", "y"]}, r"different lengths"),
+    ({"action": ["x", "NaN", "x", "y"]}, r"row 2 has no action"),
+    ({"next_state": ["b", "a", "c", "nan"]}, r"row 4 has no next_state"),
 ])
 @pytest.mark.parametrize("form", ["columns", "csv"])
 def test_what_cannot_be_is_refused_with_its_row(tmp_path, change, words, form):
@@ -70,6 +74,49 @@ def test_what_cannot_be_is_refused_with_its_row(tmp_path, change, words, form):
         columns = path
     with pytest.raises(FileError, match=words):
         read_log(columns)
+
+
+def test_one_wrong_state_of_two_in_turn_is_not_taken_for_swapped_columns():
+    turns = {"state": ["a", "b"] * 10, "action": ["x"] * 20, "holding_time": [1.0] * 20, "next_state": ["b", "a"] * 10}
+    turns["state"][7] = "c"
+    with pytest.raises(FileError, match="row 8 begins in state 'c'") as refused:
+        read_log(turns)
+    assert "seem to be swapped" not in str(refused.value)
+
+
+def test_actions_that_are_holding_times_are_refused():
+    rng = np.random.default_rng(0)
+    log = {"state": [0, 1] * 10, "action": rng.exponential(size=20), "holding_time": [1, 2] * 10, "next_state": [1, 0] * 10}
+    with pytest.raises(FileError, match=r"row 1 .*action and holding_time seem to be swapped"):
+        read_log(log)
+
+
+@pytest.mark.parametrize(("change", "words"), [({"state": ["a", ["b"], "a", "c"]}, "row 2 has a state that cannot be a name"),
+                                               ({"state": "a"}, "the column state is 'a'"),
+                                               ({"holding_time": 1.0}, "holding_time is 1.0")])
+def test_what_is_no_column_is_refused_in_words(change, words):
+    with pytest.raises(FileError, match=words):
+        read_log({**GOOD, **change})
+
+
+def test_dates_and_durations_are_taken_in_seconds_whatever_unit_they_are_kept_in(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    begin = datetime(2026, 1, 1, 12)
+    plain = [begin, begin + timedelta(hours=1), begin + timedelta(hours=3)]
+    others = {"state": ["a", "b", "a"], "action": ["x", "x", "x"]}
+    kept = [plain, np.array(plain, dtype="datetime64[s]"), np.array(plain, dtype="datetime64[ns]"),
+            pandas.Series(plain).dt.tz_localize("UTC")]
+    for times in kept:
+        frame = pandas.DataFrame({"time": times, **others})
+        frame.to_parquet(tmp_path / "log.parquet")
+        for log in (frame, tmp_path / "log.parquet", {"time": times, **others}):
+            assert read_log(log).holding_time.tolist() == [3600.0, 7200.0]
+    lasting = {**GOOD, "holding_time": [timedelta(minutes=i) for i in (1, 2, 3, 4)]}
+    for log in (lasting, pandas.DataFrame(lasting)):
+        assert read_log(log).holding_time.tolist() == [60.0, 120.0, 180.0, 240.0]
+        log["holding_time"] = [timedelta(1), timedelta(2), None, timedelta(1)]
+        with pytest.raises(FileError, match="row 3 has holding_time nan"):
+            read_log(log)
 
 
 def test_a_state_that_the_model_does_not_have_is_named_with_its_row():
@@ -100,7 +147,7 @@ def test_a_file_that_is_no_log_is_refused_in_words(tmp_path, text, words):
     "state,action,holding_time,next_state\na,x,0.5,b\nb,x,1e-3,a\n",
     "\ufeff state , action,holding_time,next_state\na,x,0.5,b\n\nb,x,1_0.5,a\n",
     'state,action,holding_time,next_state\n"a, 1",x,0.5,"b ""q"""\n"b ""q""",x, 2 ,"a, 1"\n',
-    "state,action,holding_time,next_state,reward\r\nnull,NaN,0.5,NA,1\r\nNA,NaN,2,null,2\r\n",
+    "state,action,holding_time,next_state,reward\r\nnull,N/A,0.5,NA,1\r\nNA,N/A,2,null,2\r\n",
     "state,action,holding_time,next_state\n1,007,0.5,2\n2,007,3,1\n",
     "state,action,holding_time,next_state\n\u00fc,\u03bb,0.5,\u65e5\n\u65e5,\u03bb,3,\u00fc\n",
 ])

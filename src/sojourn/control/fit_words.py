@@ -27,7 +27,8 @@ def sentences(found: Fit) -> list[str]:
         said.append(f"The structure: {found.estimate.evidence}.")
     tries = found.trials
     if not tries:
-        said.append("What to try next: nothing; no other choice can still turn out to be better.")
+        said.append("What to try next: nothing else; on the most hopeful model that the data allow, the policy that is best now "
+                    "is best too.")
     for state, action, visits, cost in tries[:5]:
         price = "nobody knows what it costs" if isnan(cost) else f"a try costs about {cost:.4g} on the fitted model"
         said.append(f"What to try next: {action} in state {state} ({visits:,} times so far); {price}.")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.control.log_columns import SILENT, Coded, coded, columns_of
+from sojourn.control.log_columns import SILENT, Coded, coded, columns_of, in_seconds
 from sojourn.errors import FileError, unknown_name
 from sojourn.kernels.event_counts import UNKNOWN
 from sojourn.learn.learner import History
@@ -154,7 +154,7 @@ class _Columns:
 
     def numbers(self, name: str, positive: bool = False, missing: bool = False) -> np.ndarray:
         """Return a column of numbers, or name the first row that is none."""
-        values = self.columns[name]
+        values = in_seconds(self.columns[name])
         try:
             array = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
@@ -177,7 +177,7 @@ class _Columns:
 
     def codes(self, *names: str) -> tuple[list[np.ndarray], list[Any]]:
         """Return columns as numbers of their common different values."""
-        parts = [self.columns[name] if isinstance(self.columns[name], Coded) else coded(self.columns[name]) for name in names]
+        parts = [self.columns[name] if isinstance(self.columns[name], Coded) else coded(self.columns[name], name) for name in names]
         index: dict[Any, int] = {}
         found = []
         for part in parts:
@@ -205,7 +205,7 @@ def _names(kind: str, columns: _Columns, names: tuple[str, ...], known: Names | 
                                 "rename them; else add it to the model or drop these rows.") from None
         return [place[code] for code in codes], known
     for i, value in enumerate(values):
-        if blank(value):
+        if blank(value) or (isinstance(value, str) and value.strip().lower() in ("", "nan")):
             name, row = _first(codes, names, i)
             raise FileError(f"row {row} has no {name} (it is {value!r}); every row needs one. Correct or drop it.")
     if texts and all(value.lstrip("-").isdigit() and str(int(value)) == value for value in values):
@@ -266,6 +266,7 @@ def _sojourns(columns: _Columns, knowledge: Knowledge | None, contiguous: bool) 
     (state, after), states = _names("state", columns, ("state", "next_state"), knowledge.states if knowledge else None)
     (action,), actions = _names("action", columns, ("action",), knowledge.actions if knowledge else None)
     trajectory, count = _trajectory(columns)
+    _check_actions(actions, tau)
     if contiguous:
         _check_contiguous(state, after, action, trajectory, states, actions)
     reward, event, events = _extras(columns)
@@ -277,6 +278,14 @@ def _sojourns(columns: _Columns, knowledge: Knowledge | None, contiguous: bool) 
                np.arange(1, len(tau) + 1), _silent(columns))
 
 
+def _check_actions(actions: Names, tau: np.ndarray) -> None:
+    """Refuse a log in which nearly every row has an action of its own, and few have a holding time of their own."""
+    if len(tau) >= 10 and len(actions) > len(tau) / 2 > 3 * len(np.unique(tau)):
+        raise FileError(f"row 1 has holding_time {tau[0]:g}; the {len(tau)} rows have {len(actions)} different actions and only "
+                        f"{len(np.unique(tau))} different holding times. The columns action and holding_time seem to be swapped: "
+                        "rename them.")
+
+
 def _check_contiguous(state: np.ndarray, after: np.ndarray, action: np.ndarray, trajectory: np.ndarray | None, states: Names,
                       actions: Names) -> None:
     """Refuse a log in which a row does not begin where the last one led."""
@@ -286,7 +295,7 @@ def _check_contiguous(state: np.ndarray, after: np.ndarray, action: np.ndarray, 
     if follows.all():
         return
     i = int(np.argmin(follows))
-    backwards = (state[:-1] == after[1:]).mean() > 0.9
+    backwards = (state[:-1] == after[1:]).mean() > max(0.9, follows.mean())  # two states in turn look alike both ways
     looks = set(map(str, actions)) <= set(map(str, states)) and len(actions) > 1
     hint = ("The columns state and next_state seem to be swapped: rename them." if backwards else
             "The columns state and action seem to be swapped: rename them." if looks else
@@ -331,7 +340,7 @@ def _stamps(columns: _Columns, knowledge: Knowledge | None) -> Log:
 def _stamped_actions(columns: _Columns, knowledge: Knowledge | None, same: np.ndarray) -> tuple[list[np.ndarray], Names]:
     """Return the actions; the last row of a trajectory may have none."""
     values = columns.columns["action"]
-    part = values if isinstance(values, Coded) else coded(values)
+    part = values if isinstance(values, Coded) else coded(values, "action")
     empty = np.array([blank(v) for v in part.values] or [False])[part.code]
     bad = empty & np.concatenate([same, [False]])
     if bad.any():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,9 @@ def _read_columns(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
         quick = _quick_csv(path, renamed)
         return quick if quick is not None else _csv_columns(path, renamed)
     if isinstance(log, Mapping):
+        alone = [str(name) for name, values in log.items() if isinstance(values, (str, bytes)) or not hasattr(values, "__len__")]
+        if alone:
+            raise FileError(f"the column {alone[0]} is {log[alone[0]]!r}; give a list or an array with one value per row.")
         return {str(name): np.asarray(values) if not isinstance(values, list) else values for name, values in log.items()}
     if hasattr(log, "columns") and hasattr(log, "__getitem__"):
         return {str(name): log[name].to_numpy() for name in log.columns}
@@ -61,16 +65,38 @@ class Coded:
     values: list[Any]
 
 
-def coded(values: Iterable[Any], into: dict[Any, int] | None = None) -> Coded:
-    """Return a column with each value replaced by its number."""
-    index: dict[Any, int] = {} if into is None else into
+def coded(values: Iterable[Any], name: str) -> Coded:
+    """Return the column `name` with each value replaced by its number."""
+    index: dict[Any, int] = {}
     array = values if isinstance(values, np.ndarray) else None
     if array is not None and array.dtype.kind in "iub":
         different, inverse = np.unique(array, return_inverse=True)
         return Coded(inverse.astype(np.int32), different.tolist())
     listed = array.tolist() if array is not None else values
-    code = np.fromiter((index.setdefault(value, len(index)) for value in listed), dtype=np.int32)
+    try:
+        code = np.fromiter((index.setdefault(value, len(index)) for value in listed), dtype=np.int32)
+    except TypeError:  # a list, say
+        row = next(i for i, value in enumerate(listed, 1) if getattr(value, "__hash__", None) is None or isinstance(value, tuple))
+        raise FileError(f"row {row} has a {name} that cannot be a name; give numbers, texts or tuples of these.") from None
     return Coded(code, list(index))
+
+
+def in_seconds(values: Any) -> Any:
+    """Return dates as seconds since the first of them, and durations as seconds; numbers as they are."""
+    if isinstance(values, Coded):
+        values = [values.values[k] for k in values.code]
+    array = values if isinstance(values, np.ndarray) else None
+    if array is not None and array.dtype.kind not in "mMO":
+        return values
+    if array is None or array.dtype.kind == "O":
+        some = next((value for value in values if value is not None and value == value), None)
+        if not isinstance(some, (datetime, timedelta)) or not all(isinstance(v, type(some)) or v is None or v != v for v in values):
+            return values
+        since = [None if v is None or v != v else v - some if isinstance(some, datetime) else v for v in values]
+        return np.array([np.nan if v is None else v.total_seconds() for v in since])
+    there = array[~np.isnat(array)]
+    lasted: Any = array - there.min() if array.dtype.kind == "M" and there.size else array
+    return np.where(np.isnat(array), np.nan, lasted / np.timedelta64(1, "s") if there.size else np.nan)
 
 
 def _arrow_columns(table: Any) -> dict[str, Any]:

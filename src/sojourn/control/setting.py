@@ -100,9 +100,22 @@ def checked_setting(knowledge: Any, learner: Any, start: Any, seed: int, paramet
         json.dumps(given, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ParameterError(f"parameters are {given!r}; a controller's file holds numbers, texts and lists ({error}).") from None
+    pairs = _forbidden_pairs(known, forbidden)
+    _check_safe(known, safe_action, pairs)
     first = known.states[known.states.position(start, "start", ParameterError)]
-    return Setting(known, said_name(learner), given, int(seed), first, safe_action, _forbidden_pairs(known, forbidden),
+    return Setting(known, said_name(learner), given, int(seed), first, safe_action, pairs,
                    bool(shadow), window, float(false_alarms), int(max_late))
+
+
+def _check_safe(known: Knowledge, safe_action: Any, forbidden: tuple[tuple[int, int], ...]) -> None:
+    """Refuse a safe action that is forbidden wherever it could be done: it would be advised all the same."""
+    if safe_action is None:
+        return
+    a = known.actions.position(safe_action)
+    banned = {s for s, action in forbidden if action == a}
+    if banned and banned == set(np.flatnonzero(known.pair_table[:, a] >= 0).tolist()):
+        raise ParameterError(f"safe_action is {safe_action!r}, which is forbidden everywhere, but would be advised in a state that "
+                             "the model does not have; choose another one.")
 
 
 def _forbidden_pairs(known: Knowledge, forbidden: Any) -> tuple[tuple[int, int], ...]:
