@@ -133,6 +133,21 @@ def test_a_guarded_learner_goes_on_where_it_stopped_after_a_rejection():
     assert (whole.visits == second.visits).all() and whole.time == second.time
 
 
+def test_a_rejection_stands_when_later_data_agree():
+    model = make("tandem:capacity=3")
+    world, known = slower(model, 0.3, least=2), model.knowledge(events=True)
+    run = simulate(world, "events-ce", max_epochs=3000, seed=5, knowledge=known, parameters={"guard": True})
+    learner = run.learner
+    assert run.structure.rejected and learner.rejected_epoch
+    table, events = learner.table, learner.events
+    events.time[:] = 50.0
+    events.count[:] = np.round(50.0 * table.coefficient)  # as if every rate were 1 in every cell
+    assert run.structure.log_e < 0.0 and learner.test.evidence(events).rejected is False
+    assert run.structure.rejected and run.structure.as_dict()["since"] == learner.rejected_epoch
+    assert str(run.structure).startswith("the declared events do not hold: ")
+    assert f"at decision {learner.rejected_epoch:,}" in str(run.structure)
+
+
 def test_nothing_is_tested_where_no_rate_is_shared():
     model = make("three-state")
     run = simulate(model, "events-ce", max_epochs=500, seed=0)

@@ -88,3 +88,8 @@ def test_a_table_that_contradicts_the_model_is_refused():
         with pytest.raises(ModelError, match=words):
             model.with_events(wrong)
     assert model.replace(rate=model.rate * 2).events is None  # they do not fit any more
+
+
+def test_events_that_are_no_table_are_refused_in_words():
+    with pytest.raises(ModelError, match="event_table"):
+        make("admission").with_events({"arrive": 1.0})

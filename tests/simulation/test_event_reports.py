@@ -5,6 +5,9 @@ import pytest
 
 from sojourn.errors import ReportError
 from sojourn.learn.catalogue import learner_for
+from sojourn.model.explore import Choice
+from sojourn.model.knowledge import Knowledge
+from sojourn.model.rates import Rate
 from sojourn.simulation.session import Session
 from sojourn.simulation.simulate import simulate
 from sojourn.zoo.catalogue import make
@@ -51,6 +54,41 @@ def test_the_event_is_told_by_successor_and_pay_and_asked_for_where_they_do_not(
     assert str(before) == str(session.learner.state())
     session.report(0.5, model.states[2], reward=float(pay[1]), silent={})  # the pay tells
     assert session.epoch == 2 and session.learner.events.unit > 0
+
+
+def test_a_report_may_name_events_by_their_rates():
+    counts = []
+    for arrive, fast in [("arrive", "fast"), (Rate("arrive"), Rate("fast", 2.0))]:
+        session = Session("events-psrl", 1, knowledge=two_places())
+        for _ in range(2):  # the first sojourn is not counted
+            session.state = 1
+            _ = session.action
+            session.report(0.5, 0, event=fast, silent={arrive: 2}, action="fast")
+        counts.append(session.learner.events.count.tolist())
+    assert counts[0] == counts[1] and sum(counts[0]) == 3
+
+
+def test_a_refused_report_leaves_the_pending_action_as_it_was():
+    session = Session("events-psrl", 1, knowledge=two_places())
+    advised = session.action
+    other = {"slow": "fast", "fast": "slow"}[advised]
+    with pytest.raises(ReportError, match="how often"):
+        session.report(0.5, 0, action=other)
+    assert session.action == advised
+    session.report(0.5, 0, silent={})
+    assert session.counts.visits[session.knowledge.pair(1, advised)] == 1
+
+
+def two_places():
+    """Return what is known of a queue with one place, two speeds, and arrivals that are turned away."""
+    arrive, slow, fast = Rate("arrive"), Rate("slow"), Rate("fast")
+
+    def choices(n):
+        if n == 0:
+            return {"idle": Choice({1: arrive})}
+        return {speed.name: Choice({0: speed}, silent={arrive: -1.0}) for speed in (slow, fast)}
+
+    return Knowledge.explore(0, choices)
 
 
 def test_a_learner_that_was_not_told_of_events_takes_none():

@@ -6,6 +6,7 @@ what a tabular learner learns, and no rate is shared.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,8 +62,8 @@ class EventLearner(Learner):
 
     @property
     def structure(self) -> Evidence:
-        """The evidence against the declared events in what was counted so far."""
-        return self.test.evidence(self.events)
+        """The evidence against the declared events in what was counted so far, and when it first was enough."""
+        return replace(self.test.evidence(self.events), since=self.rejected_epoch)
 
     def examine(self) -> Evidence:
         """Return the evidence against the declared events in what was counted so far, and keep the largest."""

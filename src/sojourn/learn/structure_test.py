@@ -35,15 +35,19 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class Evidence:
-    """How much the data speak against the structure: log E, and log E of each event that was tested."""
+    """How much the data speak against the structure: log E, and log E of each event that was tested.
+
+    `since` is the decision at which a learner first saw E >= 100 (0: never): less later on takes nothing back.
+    """
 
     log_e: float
     events: dict[str, float]
+    since: int = 0
 
     @property
     def rejected(self) -> bool:
-        """Whether E >= 100, which happens with probability at most 1 % if the structure is right."""
-        return bool(self.log_e >= np.log(REJECT))
+        """Whether E >= 100, now or before, which happens with probability at most 1 % if the structure is right."""
+        return bool(self.since or self.log_e >= np.log(REJECT))
 
     @property
     def worst(self) -> str:
@@ -52,12 +56,15 @@ class Evidence:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return {"log_e": self.log_e, "rejected": self.rejected, "by_event": self.events, "words": str(self)}
+        return {"log_e": self.log_e, "rejected": self.rejected, "since": self.since, "by_event": self.events, "words": str(self)}
 
     def __str__(self) -> str:
         if not self.events:
             return "nothing to test: no event has more than one cell"
         shown = f"{np.exp(self.log_e):.3g}" if self.log_e < 700 else f"10^{self.log_e / np.log(10):.0f}"
+        if self.log_e < np.log(REJECT) and self.since:
+            return (f"the declared events do not hold: evidence {REJECT:g} to 1 and more against them at decision {self.since:,} "
+                    f"({shown} to 1 now)")
         if self.rejected:
             return f"the declared events do not hold: evidence {shown} to 1 against them, most of it about {self.worst!r}"
         return f"nothing speaks against the declared events: evidence {shown} to 1 (100 would)"

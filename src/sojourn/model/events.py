@@ -269,6 +269,8 @@ def events_of(model: CTMDP) -> EventTable:
 
 def check_events(model: CTMDP, table: EventTable) -> None:
     """Raise unless the table says what the model says: the same jumps at the same rates, the same income in every pair."""
+    if not isinstance(table, EventTable):
+        raise ModelError(f"events is {shown(table)}; it must be a table made by sojourn.event_table.")
     if table.value is None:
         raise ModelError(f"the events {shown(table.names)} have no values; a model needs the value of every rate.")
     if table.n_pairs != model.n_pairs:

@@ -39,14 +39,16 @@ class Form:
         if isinstance(divisor, Form):
             raise ModelError(f"{self!r} over {divisor!r} is a quotient of two rates; an intensity must be linear in the rates. "
                              "Name the quotient as a Rate of its own.")
-        known = _factor(self, divisor)
+        if np.any(np.equal(_factor(self, divisor, "over"), 0)):
+            raise ModelError(f"{self!r} over {shown(divisor)}: a rate cannot be divided by 0. Leave out what cannot happen.")
+        known = divisor
         return Form(self.value / known, tuple((rate, coefficient / known) for rate, coefficient in self.terms))
 
     def __rtruediv__(self, other: Any) -> Form:
         raise ModelError(f"{shown(other)} over {self!r} is not linear in the rate; name it as a Rate of its own.")
 
     def __add__(self, other: Any) -> Form:
-        if not isinstance(other, Form) and np.all(np.equal(other, 0)):  # so that sum() works
+        if _is_number(other) and np.all(np.equal(other, 0)):  # so that sum() works
             return Form(self.value + other, self.terms)
         if not isinstance(other, Form):
             raise ModelError(f"{self!r} plus {shown(other)}: a number that is no factor is a rate that is known; say so with "
@@ -59,6 +61,13 @@ class Form:
         raise ModelError(f"{self!r} minus {shown(other)}: the coefficients of rates must not be negative.")
 
     __rsub__ = __sub__
+
+    def __neg__(self) -> Form:
+        raise ModelError(f"minus {self!r}: the coefficients of rates must not be negative.")
+
+    def __pow__(self, power: Any) -> Form:
+        raise ModelError(f"{self!r} to the power of {shown(power)}: an intensity must be linear in the rates. Name the power as a "
+                         "Rate of its own.")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Form) and self._key() == other._key()
@@ -141,9 +150,13 @@ def _bounds(name: str, value: float, known: bool, bounds: Any) -> tuple[float, f
     return low, high
 
 
-def _factor(form: Form, value: Any) -> Any:
+def _factor(form: Form, value: Any, said: str = "times") -> Any:
     """Return a known factor, a number or an array of them: finite and not negative."""
-    fine = isinstance(value, REAL) or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf")
-    if not fine or not np.all(np.isfinite(value)) or np.any(np.less(value, 0)):
-        raise ModelError(f"{form!r} times {shown(value)}; the factor of a rate must be a finite number that is not negative.")
+    if not _is_number(value) or not np.all(np.isfinite(value)) or np.any(np.less(value, 0)):
+        raise ModelError(f"{form!r} {said} {shown(value)}; the factor of a rate must be a finite number that is not negative.")
     return value
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a real number or an array of them."""
+    return isinstance(value, REAL) or (isinstance(value, np.ndarray) and value.dtype.kind in "biuf")

@@ -12,6 +12,7 @@ from sojourn.kernels.event_counts import UNKNOWN
 from sojourn.model.events import NOWHERE, EventTable
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.numbers import shown
+from sojourn.model.rates import Rate
 from sojourn.model.scalars import is_whole
 
 SAME_PAY = 1e-9  # relative
@@ -67,7 +68,9 @@ def _silent_row(table: EventTable, mine: np.ndarray, silent: Any) -> tuple[np.nd
     return row, paid
 
 
-def _number(table: EventTable, name: Any) -> int:
+def _number(table: EventTable, given: Any) -> int:
+    """Return the number of an event, given by its name or as its Rate."""
+    name = given.name if isinstance(given, Rate) else given
     if name not in table.names:
         raise ReportError(f"event is {shown(name)}: {unknown_name('event', str(name), table.names)} Nothing was counted.")
     return table.names.index(name)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sojourn.learn.estimate import Estimate
     from sojourn.learn.event_estimate import EventEstimate
     from sojourn.learn.structure_test import Evidence
+    from sojourn.model.rates import Rate
 
 TABLES = ("visits", "truncated_mean", "transition_radius", "holding_radius", "rate_interval")
 
@@ -132,20 +133,18 @@ class Session:
         return SessionEpisode(episode.index, episode.start_epoch, np.array(episode.plan.policy), **tables)
 
     def report(self, holding_time: float, next_state: Any, reward: float | None = None, *, lump: float | None = None,
-               event: str | None = None, silent: Mapping[str, int] | None = None, action: Any = None) -> None:
+               event: str | Rate | None = None, silent: Mapping[Any, int] | None = None, action: Any = None) -> None:
         """Say how the pending action went: how long it held, where it led, and what it paid, if that is not as known.
 
         `reward` is all that was paid in the epoch; what is known to run up (`knowledge.running`) is taken as its running part.  Or
         give the `lump` sum alone, where that is what one knows.  `action` is what was really done, if it was not as advised.
 
-        For a learner of events, `event` names the one that ended the sojourn, where neither successor nor pay tells it, and
-        `silent` says how often events were seen that led nowhere, as in {"arrive": 2}.
+        For a learner of events, `event` names the one that ended the sojourn (or is its Rate), where neither successor nor pay
+        tells it, and `silent` says how often events were seen that led nowhere, as in {"arrive": 2}.
         """
-        if action is not None:
-            self._pair = self._done(action)
-        if self._pair is None:
+        pair = self._pair if action is None else self._done(action)  # one that is refused leaves the pending action as it is
+        if pair is None:
             raise ReportError("a report came before an action was asked for; read `session.action` first, take it, then report.")
-        pair = self._pair
         tau = real_number("holding_time", holding_time)
         if not tau > 0:
             raise ReportError(f"holding_time is {tau:g}; it must be positive. Nothing was counted.")
