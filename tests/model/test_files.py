@@ -516,3 +516,11 @@ def test_json_beyond_a_size_is_refused_both_ways_with_the_remedy(tmp_path, monke
     assert not (tmp_path / "model.json").exists()
     with pytest.raises(FileError, match=r"Save the model as \.npz"):
         sojourn.load(tmp_path / "whole.json")
+
+
+def test_a_name_beyond_floats_is_refused_since_it_would_come_back_as_a_text(tmp_path):
+    path = tmp_path / "far.json"
+    CTMDP.from_arrays([[[0, 1.0]], [[1.0, 0]]], [[1.0], [2.0]]).save(path)
+    path.write_text(path.read_text().replace('"action": 0', '"action": 1e400', 1))
+    with pytest.raises(FileError, match="a name in the file is inf"):
+        sojourn.load(path)

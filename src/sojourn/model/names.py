@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
-from math import isnan
+from math import isfinite, isnan
 from typing import Any, SupportsIndex, overload
 
 import numpy as np
@@ -224,6 +224,8 @@ def encoded(names: Names) -> list[Any]:
 
 def decoded(value: Any) -> Any:
     """Return the name that `encoded` wrote: lists are tuples."""
+    if isinstance(value, float) and not isfinite(value):
+        raise ModelError(f"a name in the file is {value}, a number beyond floats or none at all; use a text or another number.")
     return tuple(map(decoded, value)) if isinstance(value, list) else value
 
 
