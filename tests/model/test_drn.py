@@ -192,3 +192,13 @@ def test_convert_goes_both_ways_with_a_reward(tmp_path):
     assert CliRunner().invoke(command, [str(there), str(back), "--reward", "cost"]).exit_code == 0
     tandem = sojourn.make("tandem")
     assert sojourn.load(back).equals(tandem.replace(running=-tandem.running, events=None))
+
+
+@pytest.mark.parametrize("names, bounds", [(f"[2, {10**30}]", "null"), ("[2, 1000000000]", "null"), ("[2, 1]", f"[1, {10**400}]")])
+def test_a_comment_of_ours_with_numbers_beyond_reason_is_no_comment_of_ours(tmp_path, names, bounds):
+    path = tmp_path / "damaged.drn"
+    CTMDP.from_arrays([[[0, 1.0]], [[1.0, 0]]], [[1.0], [2.0]]).save(path)
+    said = path.read_text()
+    assert '"names": [2, 1]' in said and '"rate_bounds": null' in said
+    path.write_text(said.replace('"names": [2, 1]', f'"names": {names}').replace('"rate_bounds": null', f'"rate_bounds": {bounds}'))
+    assert sojourn.load(path).n_states == 2

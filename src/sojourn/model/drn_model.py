@@ -24,6 +24,7 @@ from sojourn.model.numbers import shown
 SUM = 1e-4  # how far a row may be from summing to one: numbers in such files are often cut off (0.333333)
 MOST_CHOICES = 10_000  # choices of one state after collapsing
 DEEPEST = 500  # immediate states behind each other
+UNUSED = 1000  # actions in our own comment, at most, that no state of the file offers
 Names = list[Any] | range | None
 
 
@@ -111,10 +112,11 @@ class _Reading:
             states, actions = (range(names) if type(names) is int else [decoded(name) for name in names] for names in own["names"])
             count = sum(map(len, self.said.actions[: len(states)]))
             fits = len(states) == len(self.said.rates) if self.discrete else len(states) + count == len(self.said.rates)
+            fits = fits and len(actions) <= count + UNUSED
             bounds = own.get("rate_bounds")
             bounds = None if bounds is None else (float(bounds[0]), float(bounds[1]))
             more = {"name": str(own.get("name", "")), "rate_bounds": bounds}
-        except (KeyError, TypeError, ValueError, IndexError, ModelError):
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError, ModelError):
             return None, None, {}
         return (states, actions, more) if fits else (None, None, {})
 
