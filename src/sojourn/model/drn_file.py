@@ -203,8 +203,9 @@ def _state(found: Automaton, text: str) -> None:
                          f"{found.kind} means discrete time, in which there are no rates")
     rewards, rest = _rewards(found, rest)
     labels = [word.strip('"') for word in LABEL.findall(rest)]
-    if any(word.startswith(("[", "!")) for word in labels):
-        raise ModelError("its rate and rewards must stand before its labels")
+    late = next((word for word in labels if word.startswith(("[", "!"))), None)
+    if late is not None:
+        raise ModelError(f"{shown(late)} stands among its labels; its rate and rewards must stand before its labels")
     if "init" in labels:
         found.initial.append(len(found.rates))
     found.rates.append(rate)
@@ -218,7 +219,7 @@ def _rewards(found: Automaton, text: str) -> tuple[list[float], str]:
         return [], text
     inside, closed, behind = text[1:].partition("]")
     if not closed:
-        raise ModelError("its bracket is not closed")
+        raise ModelError(f"the bracket of {shown(text)} is not closed")
     return [_number(found, word) for word in inside.split(",")], behind.strip()
 
 
