@@ -243,11 +243,10 @@ CHECKS: dict[str, Callable[[Path, Path], None]] = {
 }
 
 
-def try_one(kind: str, data: bytes, folder: Path) -> str:
-    """Return "loaded" or "refused", or what went wrong."""
+def try_one(kind: str, data: bytes, folder: Path, memory: int) -> str:
+    """Return "loaded" or "refused", or what went wrong; so much memory had been used before."""
     path = folder / f"fuzzed.{'sqlite' if kind == 'store' else kind}"
     path.write_bytes(data)
-    memory = peak()
     try:
         with at_most(LIMIT_SECONDS), warnings.catch_warnings():
             warnings.simplefilter("error")  # a stray warning of numpy's is a failure too
@@ -265,9 +264,7 @@ def try_one(kind: str, data: bytes, folder: Path) -> str:
         if isinstance(error, KeyboardInterrupt):
             raise
         return f"{type(error).__name__}: {str(error)[:300]}\n{traceback.format_exc()}"
-    if peak() - memory > LIMIT_BYTES:
-        return f"{(peak() - memory) / 1e6:.0f} MB of memory"
-    return answer
+    return answer if (more := peak() - memory) <= LIMIT_BYTES else f"{more / 1e6:.0f} MB of memory"
 
 
 def fuzz(
@@ -282,6 +279,7 @@ def fuzz(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         good = good_files(folder, np.random.default_rng(seed))
+        memory = peak()
         for number in range(first, first + count):
             if number > first and number % 10_000 == 0:
                 print(f"{number:,}: {dict(Counter(a for _, a in counts.elements()))}", file=sys.stderr, flush=True)
@@ -292,7 +290,8 @@ def fuzz(
             data = pick(rng, good[kind])
             way = {"json": damaged_json, "npz": damaged_npz, "toml": damaged_toml, "drn": damaged_toml}.get(kind)
             data = way(data, rng) if way else damaged_store(data, rng, folder)
-            answer = try_one(kind, data, folder)
+            answer = try_one(kind, data, folder, memory)
+            memory = max(memory, peak()) if answer not in ("loaded", "refused") else memory
             counts[kind, answer if answer in ("loaded", "refused") else "failed"] += 1
             if answer not in ("loaded", "refused"):
                 failures.append(f"{kind} file {number} of seed {seed}: {answer}")
