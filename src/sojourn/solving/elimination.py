@@ -19,6 +19,7 @@ UNIT = 2.0**-53  # half a unit in the last place: the relative error of one oper
 DENSE = 200  # states up to which plain arrays are as fast, and nothing has to be compiled
 NARROW = 8  # where no jump spans more states, in the order of their distance from the reference, that order is kept
 MOST_WORK = 4e10  # multiplications
+PLANAR = 40  # multiplications over n^1.5, up to which nested dissection is known to be good
 AS_GOOD = 1.2  # multiplications over those of the chain whose order is taken over
 MOST_ROOM = 8e7  # numbers in the factors
 CHEAP = 2e7  # multiplications up to which numbers of any size are used as soon as floats do not suffice
@@ -166,6 +167,7 @@ def layout(matrix: Any, reference: int, most_work: float = MOST_WORK, like: Elim
     The order of `like`, the elimination of a chain that is nearly the same, is taken over where it is nearly as good as there.
     """
     from sojourn.kernels import ordering as kernels
+    from sojourn.kernels.dissection import dissected
 
     columns = kernels.transposed(matrix.indptr, matrix.indices, matrix.data)
     start, index = kernels.neighbours(matrix.indptr, matrix.indices, columns[0], columns[1])
@@ -177,7 +179,9 @@ def layout(matrix: Any, reference: int, most_work: float = MOST_WORK, like: Elim
         plan = _planned(start, index, _last(like.order, reference))
         plan = plan if plan[-1] <= AS_GOOD * like.work else None
     if plan is None:
-        plan = _planned(start, index, _last(fill_order(start, index), reference))
+        plan = _planned(start, index, _last(dissected(start, index), reference))
+        if plan[-1] > PLANAR * len(order) ** 1.5:
+            plan = min(plan, _planned(start, index, _last(least_degree(start, index), reference)), key=lambda one: one[-1])
     order, start, index, parent, count, work = plan
     room = float(count.sum())
     if work > most_work or room > MOST_ROOM:
@@ -238,7 +242,7 @@ class SparseElimination(Elimination):
     def _steps(self) -> tuple[float, float]:
         from sojourn.kernels import elimination as kernels
 
-        steps: tuple[float, float] = kernels.steps(*self._shape, self.place, self.through, self.onward)
+        steps: tuple[float, float] = kernels.steps(*self._shape)
         return steps
 
     @property
@@ -272,7 +276,7 @@ class SparseElimination(Elimination):
         return out / out.sum(), self.error + (1.01 * UNIT * (worst + self.n_states + 3) if np.isfinite(worst) else UNPROVED)
 
 
-def fill_order(start: np.ndarray, index: np.ndarray) -> np.ndarray:
+def least_degree(start: np.ndarray, index: np.ndarray) -> np.ndarray:
     """Return the states by least degree, an order that keeps the factors sparse (SuperLU's; nothing is factorized here)."""
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import spilu
