@@ -29,7 +29,8 @@ def random_edges(n, many, seed):
 
 
 GRAPHS = {
-    "nothing": ([], 50), "one": ([], 1), "line": ([(i, i + 1) for i in range(999)], 1000), "star": ([(0, i) for i in range(1, 5000)], 5000),
+    "nothing": ([], 50), "one": ([], 1), "line": ([(i, i + 1) for i in range(999)], 1000),
+    "star": ([(0, i) for i in range(1, 5000)], 5000),
     "full": ([(i, j) for i in range(60) for j in range(i)], 60), "grid": grid_edges(23, 31), "box": grid_edges(9, 10, 11),
     "random": random_edges(400, 1200, 1), "pieces": random_edges(2000, 900, 2),
     "comb": ([(i, i + 1) for i in range(499)] + [(i, 500 + i) for i in range(500)], 1000),
@@ -44,7 +45,7 @@ def plain(edges, n):
 @pytest.mark.parametrize("name", sorted(GRAPHS))
 def test_every_state_is_taken_out_once(name):
     start, index = plain(*GRAPHS[name])
-    assert (np.sort(dissected(start, index)) == np.arange(len(start) - 1)).all()
+    assert (np.sort(dissected(start, index)[0]) == np.arange(len(start) - 1)).all()
 
 
 @pytest.mark.parametrize("sides", [(40, 40), (25, 100), (12, 12, 12)])
@@ -54,13 +55,13 @@ def test_grids_need_no_more_work_than_by_least_degree(sides):
     place = np.argsort(scrambled)
     rows = np.repeat(np.arange(len(start) - 1), np.diff(start))
     start, index = graph(np.stack([place[rows], place[index]], axis=1), len(start) - 1)
-    work = [_planned(start, index, order)[-1] for order in (dissected(start, index), least_degree(start, index))]
+    work = [_planned(start, index, order)[-1] for order in (dissected(start, index)[0], least_degree(start, index))]
     assert work[0] < 1.25 * work[1]
 
 
 def test_the_last_states_part_a_grid():
     start, index = graph(*grid_edges(20, 30))
-    order = dissected(start, index)
+    order, parted = dissected(start, index)
     cut, rest = order[-20:], order[:-20]
     inside = np.zeros(600, dtype=bool)
     inside[rest] = True
@@ -71,4 +72,9 @@ def test_the_last_states_part_a_grid():
             if inside[j] and int(j) not in reached:
                 reached.add(int(j))
                 todo.append(int(j))
-    assert 0.25 * len(rest) < len(reached) < 0.75 * len(rest) and len(cut) == 20 > LEAF
+    assert parted and 0.25 * len(rest) < len(reached) < 0.75 * len(rest) and len(cut) == 20 > LEAF
+
+
+def test_a_graph_without_a_small_cut_is_not_cut():
+    start, index = plain(*random_edges(400, 4000, 3))
+    assert not dissected(start, index)[1] and not dissected(*plain(*GRAPHS["full"]))[1]

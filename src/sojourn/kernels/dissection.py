@@ -95,12 +95,12 @@ def cut(start, index, part, number, level, queue, members):
 
 @kernel
 def dissected(start, index):
-    """Return the states of a graph (symmetric pattern by rows) in the order of nested dissection."""
+    """Return the states of a graph (symmetric pattern by rows) in the order of nested dissection, and whether it could be cut."""
     n = start.size - 1
     order, part, level = np.arange(n), np.zeros(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     queue = np.empty(n, dtype=np.int64)
     todo = [(0, n)]
-    number = 0
+    number, cuts = 0, 0
     while len(todo) > 0:
         begin, end = todo.pop()
         if end - begin <= LEAF:
@@ -112,6 +112,7 @@ def dissected(start, index):
         if found == end - begin:
             near, between = cut(start, index, part, number, level, queue, members)
             if between > 0:
+                cuts += 1
                 todo.append((begin, begin + near))
                 todo.append((begin + near, end - between))
             continue
@@ -124,4 +125,4 @@ def dissected(start, index):
                 order[at : at + found] = queue[:found]
                 todo.append((at, at + found))
                 at += found
-    return order
+    return order, cuts > 0

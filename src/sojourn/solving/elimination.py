@@ -167,7 +167,6 @@ def layout(matrix: Any, reference: int, most_work: float = MOST_WORK, like: Elim
     The order of `like`, the elimination of a chain that is nearly the same, is taken over where it is nearly as good as there.
     """
     from sojourn.kernels import ordering as kernels
-    from sojourn.kernels.dissection import dissected
 
     columns = kernels.transposed(matrix.indptr, matrix.indices, matrix.data)
     start, index = kernels.neighbours(matrix.indptr, matrix.indices, columns[0], columns[1])
@@ -178,11 +177,7 @@ def layout(matrix: Any, reference: int, most_work: float = MOST_WORK, like: Elim
     elif isinstance(like, SparseElimination):
         plan = _planned(start, index, _last(like.order, reference))
         plan = plan if plan[-1] <= AS_GOOD * like.work else None
-    if plan is None:
-        plan = _planned(start, index, _last(dissected(start, index), reference))
-        if plan[-1] > PLANAR * len(order) ** 1.5:
-            plan = min(plan, _planned(start, index, _last(least_degree(start, index), reference)), key=lambda one: one[-1])
-    order, start, index, parent, count, work = plan
+    order, start, index, parent, count, work = plan or _best_plan(start, index, reference)
     room = float(count.sum())
     if work > most_work or room > MOST_ROOM:
         raise TooLarge(f"taking {len(order):,} states out one by one needs {work:.3g} multiplications and {2 * room:.3g} "
@@ -190,6 +185,17 @@ def layout(matrix: Any, reference: int, most_work: float = MOST_WORK, like: Elim
     begin = kernels.supernodes(parent, count)
     offset, state, above = kernels.fronts(start, index, parent, count, begin)
     return Layout(order, begin, offset, state, above, columns, work)
+
+
+def _best_plan(start: np.ndarray, index: np.ndarray, reference: int) -> tuple[Any, ...]:
+    """Return the plan by nested dissection; where that cannot cut, or needs much work, the one by least degree if it is better."""
+    from sojourn.kernels.dissection import dissected
+
+    order, cut = dissected(start, index)
+    plans = [_planned(start, index, _last(order, reference))] if cut else []
+    if not plans or plans[0][-1] > PLANAR * len(order) ** 1.5:
+        plans.append(_planned(start, index, _last(least_degree(start, index), reference)))
+    return min(plans, key=lambda plan: plan[-1])
 
 
 def _last(order: np.ndarray, reference: int) -> np.ndarray:
