@@ -130,6 +130,13 @@ def test_a_file_whose_event_column_is_damaged_is_refused_in_words(tmp_path, colu
         load(path)
 
 
+@pytest.mark.parametrize("name", ["\ud800", "two\nlines", "\x00", ""])
+def test_an_event_whose_name_no_file_could_hold_is_refused(name):
+    table = make("admission").events
+    with pytest.raises(ModelError, match="without control characters"):
+        replace(table, names=(name, *table.names[1:]))
+
+
 @pytest.mark.parametrize("column, value", [("reward", 1e308), ("running", 1e308), ("payment", 1e308), ("coefficient", 1e308)])
 def test_what_overflows_does_not_agree(column, value):
     model = make("service-rate:capacity=2")

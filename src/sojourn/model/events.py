@@ -18,6 +18,7 @@ import numpy as np
 
 from sojourn.errors import ModelError
 from sojourn.model.numbers import index_array, real_array, require_all, shown
+from sojourn.model.words import has_control
 
 if TYPE_CHECKING:
     from sojourn.model.ctmdp import CTMDP
@@ -61,8 +62,8 @@ class EventTable:
 
     def _check(self) -> None:
         rows, kinds = len(self.pair), len(self.names)
-        if len(set(self.names)) < kinds or not all(isinstance(name, str) and name for name in self.names):
-            raise ModelError(f"the events are named {shown(self.names)}; names must be words, each once.")
+        if len(set(self.names)) < kinds or not all(isinstance(name, str) and name and not has_control(name) for name in self.names):
+            raise ModelError(f"the events are named {shown(self.names)}; names are words, each once, without control characters.")
         for name in ("next_state", "event", "coefficient", "payment"):
             if len(getattr(self, name)) != rows:
                 raise ModelError(f"{name} has {len(getattr(self, name))} rows and pair has {rows}; give one of each per row.")
