@@ -77,6 +77,69 @@ label = "dice"
 supports = true
 """
 
+STORM = (  # as Storm writes them: rates, a reward model without a name, valuations; immediate states, one of them with a rate too
+    """// Exported by storm
+@type: CTMC
+@value_type: rational
+@parameters
+
+@placeholders
+$0 : 1.5
+@reward_models
+ reward\x20
+@nr_states
+3
+@nr_choices
+3
+@model
+state 0 !$0 [0, 1] init "two words"
+//[x=0\t& !y]
+\taction __NOLABEL__ [0, 0]
+\t\t1 : $0
+state 1 !7/2 [1, 0]
+\taction go [2.857142857, 1e-3]
+\t\t0 : 2
+\t\t2 : 1.5
+state 2 !2 [2, 0]
+\taction 0 [0, 0]
+\t\t1 : 2
+""",
+    """@type: Markov Automaton
+@parameters
+
+@reward_models
+cust
+@nr_states
+5
+@nr_choices
+7
+@model
+state 0 !0 [0] init
+\taction a [5]
+\t\t0 : 0.1
+\t\t1 : 0.4
+\t\t2 : 0.5
+\taction a [0]
+\t\t4 : 1
+state 1 !3 [1]
+\t\t0 : 1
+state 2 !2 [2]
+\taction 0 [0]
+\t\t0 : 0.333333
+\t\t3 : 0.666666
+state 3 !0.5 [3]
+\taction 0 [0]
+\t\t1 : 1
+\taction b [0.1]
+\t\t1 : 0.5
+\t\t4 : 0.5
+state 4 !0 [0]
+\taction 0 [1]
+\t\t1 : 0.25
+\t\t2 : 0.75
+""",
+)
+
 
 class TooLong(BaseException):
     """A file took longer than it may; no `except Exception` on the way catches it."""
@@ -134,6 +197,7 @@ def good_files(folder: Path, rng: np.random.Generator) -> dict[str, list[bytes]]
             path = folder / f"model.{kind}"
             model.save(path)
             found[kind].append(path.read_bytes())
+    found["drn"] += [text.encode() for text in STORM]
     found["toml"].append(STUDY.encode())
     study = Study(
         "fuzz", models=["two-state"], learners=["random"], epochs=60, replications=3, checkpoints=8, store=folder / "good.sqlite"
@@ -179,11 +243,10 @@ CHECKS: dict[str, Callable[[Path, Path], None]] = {
 }
 
 
-def try_one(kind: str, data: bytes, folder: Path) -> str:
-    """Return "loaded" or "refused", or what went wrong."""
+def try_one(kind: str, data: bytes, folder: Path, memory: int) -> str:
+    """Return "loaded" or "refused", or what went wrong; so much memory had been used before."""
     path = folder / f"fuzzed.{'sqlite' if kind == 'store' else kind}"
     path.write_bytes(data)
-    memory = peak()
     try:
         with at_most(LIMIT_SECONDS), warnings.catch_warnings():
             warnings.simplefilter("error")  # a stray warning of numpy's is a failure too
@@ -201,9 +264,7 @@ def try_one(kind: str, data: bytes, folder: Path) -> str:
         if isinstance(error, KeyboardInterrupt):
             raise
         return f"{type(error).__name__}: {str(error)[:300]}\n{traceback.format_exc()}"
-    if peak() - memory > LIMIT_BYTES:
-        return f"{(peak() - memory) / 1e6:.0f} MB of memory"
-    return answer
+    return answer if (more := peak() - memory) <= LIMIT_BYTES else f"{more / 1e6:.0f} MB of memory"
 
 
 def fuzz(
@@ -218,6 +279,7 @@ def fuzz(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         good = good_files(folder, np.random.default_rng(seed))
+        memory = peak()
         for number in range(first, first + count):
             if number > first and number % 10_000 == 0:
                 print(f"{number:,}: {dict(Counter(a for _, a in counts.elements()))}", file=sys.stderr, flush=True)
@@ -228,7 +290,8 @@ def fuzz(
             data = pick(rng, good[kind])
             way = {"json": damaged_json, "npz": damaged_npz, "toml": damaged_toml, "drn": damaged_toml}.get(kind)
             data = way(data, rng) if way else damaged_store(data, rng, folder)
-            answer = try_one(kind, data, folder)
+            answer = try_one(kind, data, folder, memory)
+            memory = max(memory, peak()) if answer not in ("loaded", "refused") else memory
             counts[kind, answer if answer in ("loaded", "refused") else "failed"] += 1
             if answer not in ("loaded", "refused"):
                 failures.append(f"{kind} file {number} of seed {seed}: {answer}")

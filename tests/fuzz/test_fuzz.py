@@ -34,7 +34,7 @@ def test_a_file_that_raises_takes_long_or_is_spoken_of_poorly_is_a_failure(scrip
 
     def check(wrong):
         monkeypatch.setitem(module.CHECKS, "json", wrong)
-        return module.try_one("json", b"{}", tmp_path)
+        return module.try_one("json", b"{}", tmp_path, module.peak())
 
     def lasts(path, folder):
         while True:

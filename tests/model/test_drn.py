@@ -1,5 +1,7 @@
 """Storm's files: what is written comes back, what Storm wrote is read as Storm means it, what cannot be meant is refused."""
 
+import gzip
+
 import numpy as np
 import pytest
 
@@ -144,15 +146,30 @@ def test_two_parts_that_never_meet_are_solved_from_the_initial_state_only(tmp_pa
     ("1 : 0.5", "9 : 0.5", "ids run from 0 to 3"),
     ("1 : 0.5", "1 : inf", "not finite"),
     ("@nr_states\n4", "@nr_states\n5", "complete"),
-    ("[5]", "[5, 6]", "2 rewards"),
-    ("@model", "@modell", "complete"),
-    ("state 1 !3 [1]\n", "state 1 !3 [1]\n\taction 1 [0]\n\t\t0 : 1\n", "nothing to decide"),
+    ("state 1 !3 [1]", "state 1 !3 Fail [1]", "before its labels"),
+    ("state 1 !3 [1]", "state 1 [1]", "needs its rate"),
+    ("[5]", "[5", "not closed"),
+    ("action a [5]", "action a b [5]", "stands behind the name"),
+    ("1 : 0.5", "1 : [0.2, 0.8]", "an interval"),
+    ("1 : 0.5", "1 : $p", "cannot be read"),
+    ("1 : 0.5", "1 : 0_1", "no number"),
+    ("1 : 0.5", "1_0 : 0.5", "no id"),
+    ("@parameters\n\n", "@value_type: double-interval\n", "within every interval"),
+    ("@type: Markov Automaton", "@type: SMG", "different aims"),
+    ("@model", "@modell", "did you mean 'model'"),
+    ("@nr_states\n4", "@nr_states\n4\n@nr_states\n4", "given twice"),
+    ("@nr_states\n4", "@nr_states\n5", "complete"),
+    ("@type: Markov Automaton", "@type: CTMC", "nothing to decide"),
+    ("@type: Markov Automaton", "@type: MDP", "discrete time"),
+    ("0 : 0.75\n\t\t3 : 0.25", "3 : 1\nstate 3 !0 [3]\n\taction 0 [0]\n\t\t3 : 1", "leads to itself"),
     ("1 : 0.5", "1 : 1/0", "cannot be read"),
     ("1 : 0.5", "1 : 1e308\n\t\t2 : 1e308", "sum to inf"),
 ])
 def test_what_cannot_be_meant_is_refused_with_the_reason(tmp_path, old, new, match):
     text = AUTOMATON.replace("\taction b [0]\n\t\t2 : 1", "\taction b [0]\n\t\t3 : 1") if "time" in match else AUTOMATON
-    text = text.replace(old, new) if "decide" not in match else text.replace(old, new).replace("@nr_choices\n5", "@nr_choices\n6")
+    text = text.replace(old, new)
+    if match == "leads to itself":  # the file's own state 3 goes
+        text = text.rpartition("state 3")[0]
     with pytest.raises(FileError, match=match):
         read(tmp_path, text)
 
@@ -202,3 +219,79 @@ def test_a_comment_of_ours_with_numbers_beyond_reason_is_no_comment_of_ours(tmp_
     assert '"names": [2, 1]' in said and '"rate_bounds": null' in said
     path.write_text(said.replace('"names": [2, 1]', f'"names": {names}').replace('"rate_bounds": null', f'"rate_bounds": {bounds}'))
     assert sojourn.load(path).n_states == 2
+
+
+def gain(tmp_path, text, **more):
+    return sojourn.solve(read(tmp_path, text, **more)).gain
+
+
+def test_a_choice_that_may_lead_back_at_once_is_repeated(tmp_path):
+    """Action a takes itself with 1/5: it is as if 5/8 and 3/8 stood there and a quarter more were paid."""
+    back = AUTOMATON.replace("1 : 0.5\n\t\t2 : 0.5", "0 : 0.2\n\t\t1 : 0.5\n\t\t2 : 0.3")
+    plain = AUTOMATON.replace("1 : 0.5\n\t\t2 : 0.5", "1 : 0.625\n\t\t2 : 0.375").replace("[5]", "[6.25]")
+    assert gain(tmp_path, back) == pytest.approx(gain(tmp_path, plain), rel=1e-12)
+
+
+def test_what_takes_no_time_comes_before_what_takes_some(tmp_path):
+    """State 3 has a rate and a choice besides: Storm's maximal progress never waits there."""
+    both = AUTOMATON.replace("state 3 !0 [3]", "state 3 !7 [3]\n\taction 0 [9]\n\t\t0 : 1")
+    assert gain(tmp_path, both.replace("@nr_choices\n5", "@nr_choices\n6")) == gain(tmp_path, AUTOMATON)
+
+
+def test_choices_of_one_name_are_told_apart(tmp_path):
+    model = read(tmp_path, AUTOMATON.replace("action b", "action a"))
+    assert sorted(model.actions) == ["0", "a", "a#2"]
+    unnamed = AUTOMATON.replace("action b", "action __NOLABEL__").replace("action a", "action __NOLABEL__")
+    model = read(tmp_path, unnamed)
+    assert sorted(model.actions) == ["0", "1"] and sojourn.solve(model).gain == pytest.approx(137 / 11, rel=1e-12)
+
+
+def test_reward_models_without_a_name_and_beyond_the_declared_ones(tmp_path):
+    """Storm writes a space for a reward model without a name, and calls numbers beyond the names rew1, rew2, ..."""
+    unnamed = CTMC.replace("\ncust\n", "\n \n")
+    assert gain(tmp_path, unnamed) == gain(tmp_path, unnamed, reward="") == pytest.approx(150 / 37, rel=1e-9)
+    more = CTMC.replace("state 1 !3.5 [1]", "state 1 !3.5 [1, 37]")
+    assert gain(tmp_path, more, reward="cust") == pytest.approx(150 / 37, rel=1e-9)
+    assert gain(tmp_path, more, reward="rew1") == pytest.approx(12, rel=1e-9)
+    with pytest.raises(FileError, match=r"rew1"):
+        read(tmp_path, more)
+
+
+def test_labels_comments_placeholders_and_fractions_are_understood(tmp_path):
+    text = CTMC.replace("[0] init", '[0] "two words" a[0] "init"').replace("state 1", "//[x=1\t& !y]\nstate 1")
+    text = text.replace("@reward_models", "@placeholders\n$0 : 1.5\n$one : 1e0\n@reward_models").replace("1 : 1.5", "1 : $0")
+    text = text.replace("[1]", "[$one]").replace("2 : 1.5", "2 : 3/2").replace("@value_type: double", "@value_type: rational")
+    assert gain(tmp_path, text) == pytest.approx(150 / 37, rel=1e-9)
+
+
+def test_a_packed_file_is_read_and_a_trap_refused(tmp_path):
+    path = tmp_path / "model.drn.gz"
+    path.write_bytes(gzip.compress(CTMC.encode()))
+    assert sojourn.solve(sojourn.load(path, reward="cust")).gain == pytest.approx(150 / 37, rel=1e-9)
+    path.write_bytes(gzip.compress(CTMC.encode())[:-20])
+    with pytest.raises(FileError, match="cannot be unpacked"):
+        sojourn.load(path)
+    path.write_bytes(gzip.compress(CTMC.encode() + b"//" + b" " * 20_000_000))
+    with pytest.raises(FileError, match="no model is that regular"):
+        sojourn.load(path)
+    with pytest.raises(FileError, match="Unpack it first"):
+        sojourn.load(tmp_path / "model.drn.xz")
+
+
+def chain(length, choices=1, back=""):
+    """Return an automaton of immediate states behind each other, then one timed state."""
+    states = [f"state {s} !0{' init' * (s == 0)}\n" + "".join(f"\taction {a}\n\t\t{s + 1} : 1\n" for a in range(choices))
+              for s in range(length)]
+    return "@type: Markov Automaton\n@model\n" + "".join(states) + f"state {length} !2\n\taction 0\n\t\t{back or 0} : 1\n"
+
+
+def test_many_immediate_states_behind_each_other_are_read_or_refused_in_bounded_time(tmp_path):
+    assert read(tmp_path, chain(3000)).n_states == 1
+    with pytest.raises(FileError, match=r"more than 10,000 choices"):
+        read(tmp_path, chain(20, choices=2))
+    n = 2500  # every immediate state adds one timed state to those behind it: n * n / 2 jumps
+    wide = "".join(f"state {s} !0{' init' * (s == 0)}\n\taction 0\n\t\t{s + 1} : 0.5\n\t\t{n + s} : 0.5\n" for s in range(n - 1))
+    wide += f"state {n - 1} !0\n\taction 0\n\t\t{n} : 1\n"
+    wide += "".join(f"state {n + s} !1\n\taction 0\n\t\t{s} : 1\n" for s in range(n))
+    with pytest.raises(FileError, match=r"adds more than 3,000,000 jumps"):
+        read(tmp_path, "@type: Markov Automaton\n@model\n" + wide)

@@ -1,12 +1,16 @@
 """The event table: what it says of a model, what is told of it, and what is refused."""
 
+import json
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from sojourn.errors import ModelError
+from sojourn.errors import FileError, ModelError
+from sojourn.model.event_file import COLUMNS
 from sojourn.model.events import NOWHERE, check_events, event_table, events_of, plain_events
+from sojourn.model.files import load
 from sojourn.zoo.catalogue import FILES, make
 
 DECLARED = [name for name in FILES if make(name).events is not None]
@@ -93,3 +97,50 @@ def test_a_table_that_contradicts_the_model_is_refused():
 def test_events_that_are_no_table_are_refused_in_words():
     with pytest.raises(ModelError, match="event_table"):
         make("admission").with_events({"arrive": 1.0})
+
+
+@pytest.mark.parametrize("change, words", [
+    ({"pair": [[0], 1]}, r"pair\[0\] is \[0\]; it must be an integer"), ({"coefficient": [1.0, 2.0, 3.0]}, "there are 2 rows"),
+    ({"payment": [[1.0], 2.0]}, "rectangular"), ({"low": [0.0] * 3}, "there are 2 events"), ({"names": "ab"}, "list of texts"),
+    ({"reward": 0.0}, "flat list"), ({"running": [[0.0], [0.0]]}, "flat list"), ({"value": 1.0}, "flat list"),
+    ({"pair": np.array([0, 2**63], dtype=np.uint64)}, "below 2"),
+    ({"pair": [0, 0], "next_state": [1, 1], "event": [0, 0], "coefficient": [3.0, -1.0]}, r"coefficient\[1\] is -1.0"),
+])
+def test_columns_that_do_not_fit_are_refused_in_words(change, words):
+    good = {"names": ["a", "b"], "pair": [0, 1], "next_state": [1, 0], "event": [0, 1], "coefficient": 1.0, "reward": [0.0, 0.0],
+            "running": [0.0, 0.0]}
+    assert event_table(**good).n_events == 2
+    with pytest.raises(ModelError, match=words):
+        event_table(**(good | change))
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize("entry", [[[0]], [[0], 0], {}, None, "0", True, 1e400, 10**400])
+def test_a_file_whose_event_column_is_damaged_is_refused_in_words(tmp_path, column, entry):
+    path = tmp_path / "model.json"
+    make("service-rate:capacity=2").save(path)
+    whole = json.loads(path.read_text())
+    kept = whole["events"][column]
+    whole["events"][column] = [entry, *kept[1:]]
+    path.write_text(json.dumps(whole))
+    if column == "high" and entry in (None, 1e400):
+        assert load(path).events.high[0] == np.inf  # open
+        return
+    with pytest.raises(FileError, match=column):
+        load(path)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "two\nlines", "\x00", ""])
+def test_an_event_whose_name_no_file_could_hold_is_refused(name):
+    table = make("admission").events
+    with pytest.raises(ModelError, match="without control characters"):
+        replace(table, names=(name, *table.names[1:]))
+
+
+@pytest.mark.parametrize("column, value", [("reward", 1e308), ("running", 1e308), ("payment", 1e308), ("coefficient", 1e308)])
+def test_what_overflows_does_not_agree(column, value):
+    model = make("service-rate:capacity=2")
+    table = replace(model.events, **{column: np.full_like(getattr(model.events, column), value)})
+    with warnings.catch_warnings(), pytest.raises(ModelError, match=r"agree|declared as a payment"):
+        warnings.simplefilter("error")
+        check_events(model, table)

@@ -3,13 +3,16 @@
 Choices in an immediate state that lead to a timed state become its actions; immediate states behind each other are collapsed into
 one choice of all of them, jumps into an immediate state where chance alone decides go on at once.  Where a choice leads to one of
 several timed states with different rates, it lasts at the largest of them and may end in staying there: the gain is the same.
+A choice that may lead back to its own immediate state is repeated until it does not.  In a state with a rate and further choices
+these come first, as no time passes for them (Storm's maximal progress): its first choice, the one that waits, is never taken.
 Only what can be reached from the initial state is read.
 """
 
 from __future__ import annotations
 
+import math
 from itertools import product
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,18 +20,20 @@ from scipy import sparse
 from sojourn.errors import ModelError, unknown_name
 from sojourn.model.build import from_pairs
 from sojourn.model.ctmdp import CTMDP
-from sojourn.model.drn_file import Action, Automaton, read_automaton
+from sojourn.model.drn_file import Action, Automaton, Lines, read_automaton
 from sojourn.model.names import decoded
 from sojourn.model.numbers import shown
 
 SUM = 1e-4  # how far a row may be from summing to one: numbers in such files are often cut off (0.333333)
+SURELY = 1e-12  # a choice that leaves with less than this stays for good
 MOST_CHOICES = 10_000  # choices of one state after collapsing
-DEEPEST = 500  # immediate states behind each other
+MOST_JUMPS = 3_000_000  # that collapsing may add; and TIMES as many as the file has, where that is more
+TIMES = 10
 UNUSED = 1000  # actions in our own comment, at most, that no state of the file offers
 Names = list[Any] | range | None
 
 
-def read_drn(stream: IO[bytes], reward: str | None = None) -> CTMDP:
+def read_drn(stream: Lines, reward: str | None = None) -> CTMDP:
     """Return the model in an open `.drn` file; `reward` names the reward model where there are several."""
     said = read_automaton(stream)
     return _Reading(said, _reward_model(said.reward_models, reward)).model()
@@ -41,8 +46,8 @@ def _reward_model(names: list[str], wanted: str | None) -> int:
             raise ModelError(unknown_name("reward model", wanted, names))
         return names.index(wanted)
     if len(names) > 1 and "reward" not in names:
-        raise ModelError(f"it has the reward models {', '.join(names)}; say which one to read: `load(path, reward={names[0]!r})`, "
-                         f"or `--reward {names[0]}`.")
+        raise ModelError(f"it has the reward models {', '.join(name or repr(name) for name in names)}; say which one to read: "
+                         f"`load(path, reward={names[0]!r})`, or `--reward {names[0] or repr(names[0])}`.")
     return names.index("reward") if "reward" in names else len(names) - 1
 
 
@@ -71,6 +76,8 @@ class _Reading:
         self.said, self.reward = said, reward
         self.discrete = said.kind in ("MDP", "DTMC")
         self.options: dict[int, list[Option]] = {}
+        self.added = 0  # jumps, by collapsing
+        self.most = max(MOST_JUMPS, TIMES * sum(len(way.targets) for ways in said.actions for way in ways))
 
     def model(self) -> CTMDP:
         """Return the model of all that can be reached."""
@@ -125,11 +132,14 @@ class _Reading:
     def _pairs(self, s: int) -> list[TimedChoice]:
         """Return the choices of a state of the file that time is spent in, or that one decides in."""
         if self.discrete:
-            here = self._earned(self.said.rewards[s])
-            return [TimedChoice(a.name, 1.0, here + self._earned(a.rewards), 0.0, self._row(s, a)) for a in self._ways(s)]
+            here, ways = self._earned(self.said.rewards[s]), self._ways(s)
+            return [TimedChoice(name, 1.0, here + self._earned(way.rewards), 0.0, self._row(s, way))
+                    for name, way in zip(_apart([way.name for way in ways]), ways, strict=True)]
         if self._is_timed(s):
             return [self._lasting("0", 0.0, {s: 1.0})]
-        return [self._lasting(option.name, option.earned, option.to) for option in self._choices(s, ())]
+        options = self._choices(s)
+        return [self._lasting(name, option.earned, option.to)
+                for name, option in zip(_apart([option.name for option in options]), options, strict=True)]
 
     def _lasting(self, name: str, earned: float, timed: dict[int, float]) -> TimedChoice:
         """Return the choice that leads to these timed states, at the largest of their rates; a slower one may be stayed in."""
@@ -145,6 +155,7 @@ class _Reading:
             for j, q in self._row(t, way).items():
                 gone, paid = self._through(j)
                 earned += share * q * paid
+                self._count(len(gone) - 1)
                 for k, r in gone.items():
                     to[k] = to.get(k, 0.0) + share * q * r
         return TimedChoice(name, rate, earned, running, to)
@@ -153,30 +164,46 @@ class _Reading:
         """Return (where a jump to s ends, what is earned on the way): chance alone, without a choice, takes it on at once."""
         if self._is_timed(s):
             return {s: 1.0}, 0.0
-        options = self._choices(s, ())
+        options = self._choices(s)
         by_chance = len(options) == 1 and len(options[0].to) > 1
         return (options[0].to, options[0].earned) if by_chance else ({s: 1.0}, 0.0)
 
-    def _choices(self, s: int, above: tuple[int, ...]) -> list[Option]:
-        """Return the choices of an immediate state, immediate states behind it collapsed."""
-        if s in self.options:
-            return self.options[s]
-        if s in above or len(above) > DEEPEST:
-            raise ModelError(f"the immediate states {', '.join(map(str, above[-5:]))} and {s} lead to each other without any time "
-                             "passing; a state that can be left and entered again at once has no meaning in time. Give one a rate.")
-        found = [option for way in self._ways(s) for option in self._collapsed(s, way, above)]
-        if len(found) > MOST_CHOICES:
-            raise ModelError(f"state {s} has {len(found):,} choices once the immediate states behind it are collapsed; at most "
-                             f"{MOST_CHOICES:,} are read.")
-        self.options[s] = found
-        return found
+    def _choices(self, s: int) -> list[Option]:
+        """Return the choices of an immediate state, immediate states behind it collapsed, the last ones first."""
+        waiting, open_states = [s], set[int]()
+        while waiting:
+            t = waiting[-1]
+            behind = [] if t in self.options else self._immediate_behind(t)
+            if t in open_states or not behind:
+                if t not in self.options:
+                    self.options[t] = [option for way in self._ways(t) for option in self._collapsed(t, way)]
+                    self._require_few(t, len(self.options[t]))
+                open_states.discard(waiting.pop())
+                continue
+            open_states.add(t)
+            round_again = next((j for j in behind if j in open_states), None)
+            if round_again is not None:
+                raise ModelError(f"the immediate states {t} and {round_again} lead to each other without any time passing; states "
+                                 "that can be left and entered again at once have no meaning in time. Give one a rate.")
+            waiting += behind
+        return self.options[s]
 
-    def _collapsed(self, s: int, way: Action, above: tuple[int, ...]) -> list[Option]:
+    def _immediate_behind(self, s: int) -> list[int]:
+        """Return the other immediate states that the choices of an immediate state lead to and that are not collapsed yet."""
+        ahead = dict.fromkeys(j for way in self._ways(s) for j, p in zip(way.targets, way.values, strict=True) if p > 0)
+        return [j for j in ahead if j != s and j not in self.options and not self._is_timed(j)]
+
+    def _collapsed(self, s: int, way: Action) -> list[Option]:
+        """Return one choice of an immediate state, with all choices of the immediate states behind it."""
         row, earned = self._row(s, way), self._earned(way.rewards)
+        leaves = 1 - row.pop(s, 0.0)
+        if not row or leaves < SURELY:
+            raise ModelError(f"the immediate state {s} leads to itself by action {shown(way.name)} without any time passing; a "
+                             "state that can be left and entered again at once has no meaning in time. Give it a rate.")
+        row, earned = {j: p / leaves for j, p in row.items()}, earned / leaves
         later = [j for j in row if not self._is_timed(j)]
-        offers = [self._choices(j, (*above, s)) for j in later]
-        if np.prod([float(len(offer)) for offer in offers]) > MOST_CHOICES:
-            raise ModelError(f"state {s} has more than {MOST_CHOICES:,} choices once the immediate states behind it are collapsed.")
+        offers = [self.options[j] for j in later]
+        self._require_few(s, math.prod(len(offer) for offer in offers))
         found = []
         for chosen in product(*offers):
             to, paid = {j: p for j, p in row.items() if self._is_timed(j)}, earned
@@ -184,20 +211,33 @@ class _Reading:
             for j, option, offer in zip(later, chosen, offers, strict=True):
                 paid += row[j] * option.earned
                 name += f"/{option.name}" if len(offer) > 1 else ""
+                self._count(len(option.to))
                 for t, p in option.to.items():
                     to[t] = to.get(t, 0.0) + row[j] * p
             found.append(Option(name, paid, to))
         return found
 
+    def _require_few(self, s: int, choices: int) -> None:
+        if choices > MOST_CHOICES:
+            raise ModelError(f"state {s} has more than {MOST_CHOICES:,} choices once the immediate states behind it are collapsed. "
+                             "Let some time pass between its decisions.")
+
+    def _count(self, jumps: int) -> None:
+        self.added += jumps
+        if self.added > self.most:
+            raise ModelError(f"collapsing its immediate states adds more than {self.most:,} jumps. Give some of them a rate.")
+
     # ---- what the file says of a state -----------------------------------------------------------------------------
 
     def _is_timed(self, s: int) -> bool:
-        return self.said.kind == "CTMC" or bool(self.said.rates[s])
+        return self.said.kind == "CTMC" or (bool(self.said.rates[s]) and len(self.said.actions[s]) < 2)
 
     def _rate(self, s: int) -> float:
         rate = self.said.rates[s]
         if self.said.kind == "CTMC":
-            rate = sum(self._ways(s)[0].values)
+            given, rate = rate, sum(self._ways(s)[0].values)
+            if given is not None and not abs(given - rate) <= SUM * given:
+                raise ModelError(f"state {s} has the rate {given:g} and the rates of its jumps sum to {rate:g}; they must agree.")
         if not rate or not rate > 0:
             raise ModelError(f"state {s} has the rate {rate}; a state in which time passes needs a positive one.")
         return rate
@@ -207,10 +247,9 @@ class _Reading:
         if not ways or not all(way.targets for way in ways):
             raise ModelError(f"state {s} has a choice without targets, or no choice; every state needs a way on. Let it lead to "
                              "itself.")
-        if len(ways) > 1 and not self.discrete and self._is_timed(s):
-            raise ModelError(f"state {s} has a rate and {len(ways)} actions; in a state with a rate there is nothing to decide. "
-                             "Put the decision into an immediate state (rate 0) before it.")
-        return ways
+        if len(ways) > 1 and self.said.kind in ("CTMC", "DTMC"):
+            raise ModelError(f"state {s} has {len(ways)} actions; a {self.said.kind} has nothing to decide. Is its @type another?")
+        return ways[1:] if len(ways) > 1 and self.said.rates[s] else ways
 
     def _row(self, s: int, way: Action) -> dict[int, float]:
         """Return the jumps as probabilities that sum to one."""
@@ -227,4 +266,17 @@ class _Reading:
         return row if abs(total - 1) <= 1e-9 else {j: value / total for j, value in row.items()}
 
     def _earned(self, rewards: list[float]) -> float:
-        return rewards[self.reward] if self.reward >= 0 else 0.0
+        return rewards[self.reward] if 0 <= self.reward < len(rewards) else 0.0
+
+
+def _apart(names: list[str]) -> list[str]:
+    """Return the names of a state's choices, a further choice of the same name numbered: go, go#2."""
+    taken: dict[str, int] = {}
+    for k, name in enumerate(names):
+        new = name
+        while new in taken:
+            taken[name] += 1
+            new = f"{name}#{taken[name]}"
+        taken[new] = 1
+        names[k] = new
+    return names

@@ -13,7 +13,7 @@ import numpy as np
 
 from sojourn.errors import ModelError
 from sojourn.model.events import EventTable, event_table
-from sojourn.model.numbers import real_array, shown
+from sojourn.model.numbers import index_array, real_array, shown
 
 COLUMNS = ("pair", "next_state", "event", "coefficient", "payment", "reward", "running", "low", "high", "value")
 WHOLE = ("pair", "next_state", "event")
@@ -44,8 +44,8 @@ def events_of_columns(given: Any, order: np.ndarray) -> EventTable:
     for name in ("reward", "running"):
         if len(columns[name]) != len(order):
             raise ModelError(f"events.{name} has {len(columns[name])} entries; it needs one for each of the {len(order)} choices.")
-    pair = np.asarray(columns["pair"])
-    if pair.dtype.kind not in "iu" or pair.ndim != 1 or not len(pair) or pair.min() < 0 or pair.max() >= len(order):
+    pair = index_array("events.pair", columns["pair"])
+    if pair.min() < 0 or pair.max() >= len(order):
         raise ModelError(f"events.pair is {shown(given['pair'])}; it must hold numbers of choices, from 0 to {len(order) - 1}.")
     for name in ("coefficient", "payment"):
         if len(columns[name]) != len(pair):

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import ModelError
-from sojourn.model.numbers import index_array, real_array, shown
+from sojourn.model.numbers import index_array, real_array, require_all, shown
+from sojourn.model.words import has_control
 
 if TYPE_CHECKING:
     from sojourn.model.ctmdp import CTMDP
@@ -52,6 +53,8 @@ class EventTable:
             given = getattr(self, name)
             if given is not None:
                 array = np.array(index_array(name, given) if name in ROWS else real_array(name, given))
+                if array.ndim != 1:
+                    raise ModelError(f"{name} has shape {array.shape}; it must be a flat list of numbers.")
                 array.flags.writeable = False
                 object.__setattr__(self, name, array)
         object.__setattr__(self, "names", tuple(self.names))
@@ -59,8 +62,8 @@ class EventTable:
 
     def _check(self) -> None:
         rows, kinds = len(self.pair), len(self.names)
-        if len(set(self.names)) < kinds or not all(isinstance(name, str) and name for name in self.names):
-            raise ModelError(f"the events are named {shown(self.names)}; names must be words, each once.")
+        if len(set(self.names)) < kinds or not all(isinstance(name, str) and name and not has_control(name) for name in self.names):
+            raise ModelError(f"the events are named {shown(self.names)}; names are words, each once, without control characters.")
         for name in ("next_state", "event", "coefficient", "payment"):
             if len(getattr(self, name)) != rows:
                 raise ModelError(f"{name} has {len(getattr(self, name))} rows and pair has {rows}; give one of each per row.")
@@ -233,11 +236,14 @@ def event_table(names: Sequence[str], pair: Any, next_state: Any, event: Any, co
     >>> event_table(["up", "down"], [0, 1], [1, 0], [0, 1], 1.0, reward=[0, 0], running=[0, -1])
     <EventTable: 2 events in 2 pairs, 2 rows, values not told>
     """
+    if isinstance(names, str):
+        raise ModelError(f"names is {shown(names)}; it must be a list of texts, one for each event.")
     who, to, what = index_array("pair", pair), index_array("next_state", next_state), index_array("event", event)
     if not len(who) == len(to) == len(what):
         raise ModelError(f"pair has {len(who)} rows, next_state {len(to)} and event {len(what)}; give one of each per row.")
-    size = real_array("coefficient", np.broadcast_to(coefficient, who.shape))
-    paid = real_array("payment", np.broadcast_to(payment, who.shape))
+    size, paid = one_for_each("coefficient", coefficient, len(who), "rows"), one_for_each("payment", payment, len(who), "rows")
+    require_all("coefficient", size, np.isfinite(size) & (size > 0), "a coefficient must be positive and finite",
+                "Leave out what cannot happen.")
     order = np.lexsort((to, what, who))
     who, to, what, size, paid = (array[order] for array in (who, to, what, size, paid))
     new = np.ones(len(who), dtype=bool)
@@ -247,9 +253,16 @@ def event_table(names: Sequence[str], pair: Any, next_state: Any, event: Any, co
         total = np.add.reduceat(size, first)
         paid, size = np.add.reduceat(size * paid, first) / total, total
         who, to, what = who[first], to[first], what[first]
-    kinds = (len(names),)
-    return EventTable(tuple(names), who, to, what, size, paid, reward, running, np.broadcast_to(low, kinds),
-                      np.broadcast_to(high, kinds), value)
+    return EventTable(tuple(names), who, to, what, size, paid, reward, running, one_for_each("low", low, len(names), "events"),
+                      one_for_each("high", high, len(names), "events"), value)
+
+
+def one_for_each(name: str, value: Any, count: int, things: str) -> np.ndarray:
+    """Return one number for each of `count` things, where one number stands for all of them."""
+    array = real_array(name, value)
+    if array.shape not in {(), (1,), (count,)}:
+        raise ModelError(f"{name} has shape {array.shape} and there are {count} {things}; give one number, or one for each.")
+    return np.broadcast_to(array, (count,))
 
 
 def plain_events(model: CTMDP) -> EventTable:
@@ -280,12 +293,18 @@ def check_events(model: CTMDP, table: EventTable) -> None:
         k = int(off[0])
         raise ModelError(f"the rate {table.names[k]!r} is {table.value[k]}; it must be positive and within its bounds "
                          f"({table.low[k]}, {table.high[k]}).")
-    rows = table.jumps
-    if rows.any() and int(table.next_state.max()) >= model.n_states:
+    if int(table.next_state.max()) >= model.n_states:
         raise ModelError(f"an event leads to state {int(table.next_state.max())}; the model has {model.n_states} states.")
+    with np.errstate(all="ignore"):  # what overflows does not agree
+        _check_jumps(model, table, table.value)
+        _check_income(model, table, table.value)
+
+
+def _check_jumps(model: CTMDP, table: EventTable, value: np.ndarray) -> None:
+    rows = table.jumps
     key = table.pair[rows] * model.n_states + table.next_state[rows]
     states, where = np.unique(key, return_inverse=True)
-    total = np.bincount(where, table.intensity(table.value)[rows], minlength=len(states))
+    total = np.bincount(where, table.intensity(value)[rows], minlength=len(states))
     pair = np.repeat(np.arange(model.n_pairs), np.diff(model.row_start))
     mine = pair * model.n_states + model.next_state
     intensity = model.rate[pair] * model.probability
@@ -293,14 +312,17 @@ def check_events(model: CTMDP, table: EventTable) -> None:
         odd = int(np.setxor1d(states, mine)[0])
         raise ModelError(f"events and model disagree on the jump from pair {odd // model.n_states} to state "
                          f"{odd % model.n_states}: only one of them has it.")
-    bad = np.flatnonzero(np.abs(total - intensity) > AGREE * model.rate[pair])
+    bad = np.flatnonzero(~(np.abs(total - intensity) <= AGREE * model.rate[pair]))
     if bad.size:
         i = int(bad[0])
         raise ModelError(f"the events make the intensity of pair {pair[i]} to state {model.next_state[i]} {total[i]}; the model "
                          f"has {intensity[i]}. They must agree.")
-    told, true = table.income(table.value), model.running + model.expected_reward * model.rate
+
+
+def _check_income(model: CTMDP, table: EventTable, value: np.ndarray) -> None:
+    told, true = table.income(value), model.running + model.expected_reward * model.rate
     size = np.abs(model.running) + np.abs(model.expected_reward) * model.rate + np.abs(told)
-    bad = np.flatnonzero(np.abs(told - true) > AGREE * size)
+    bad = np.flatnonzero(~(np.isfinite(size) & (np.abs(told - true) <= AGREE * size)))
     if bad.size:
         p = int(bad[0])
         raise ModelError(f"with the payments of its events pair {p} earns {told[p]} per unit of time, in the model {true[p]}; a "

@@ -13,10 +13,11 @@ from typing import IO
 
 from sojourn.errors import FileError, ModelError
 from sojourn.model.ctmdp import CTMDP
-from sojourn.model.drn_file import write_drn
 from sojourn.model.drn_model import read_drn
+from sojourn.model.drn_output import write_drn
 from sojourn.model.json_file import read_json, write_json
 from sojourn.model.npz_file import read_npz, write_npz
+from sojourn.model.packed import Unpacked
 
 Reader = Callable[[IO[bytes]], CTMDP]
 Writer = Callable[[CTMDP, IO[bytes]], None]
@@ -29,7 +30,7 @@ FORMATS: dict[str, tuple[Reader, Writer]] = {  # suffix: how to read it, how to 
 
 
 def load(path: str | os.PathLike[str], reward: str | None = None) -> CTMDP:
-    """Return the model in a `.json`, `.npz` or `.drn` file; FileError names the file, the entry, its value and the rule.
+    """Return the model in a `.json`, `.npz`, `.drn` or `.drn.gz` file; FileError names the file, the entry, its value and the rule.
 
     `reward` names the reward model to read, where a `.drn` file has several.
 
@@ -43,16 +44,17 @@ def load(path: str | os.PathLike[str], reward: str | None = None) -> CTMDP:
     file = file_path(path)
     if os.path.isdir(file):
         raise FileError(f"{str(file)!r} is a folder; a model is read from a .json, .npz or .drn file.")
-    read, _ = _format(file)
+    packed = file.name.lower().endswith(".drn.gz")
+    read, _ = _format(file.with_suffix("") if packed else file)
     if reward is not None:
-        if file.suffix.lower() != ".drn":
+        if read is not read_drn:
             raise FileError(f"{str(file)!r} has one kind of reward only; `reward` is for .drn files with several. Leave it out.")
         read = partial(read_drn, reward=reward)
     try:
         if not stat.S_ISREG(os.stat(file).st_mode):
             raise FileError(f"{str(file)!r} is not a regular file; a model is read from a .json, .npz or .drn file.")
         with open(file, "rb") as stream:
-            return read(stream)
+            return read_drn(Unpacked(stream), reward) if packed else read(stream)
     except OSError as error:
         raise FileError(f"cannot read {str(file)!r}: {error.strerror or error}. Check the path and its permissions.") from error
     except ModelError as error:
@@ -127,5 +129,6 @@ def file_path(path: str | os.PathLike[str]) -> Path:
 def _format(file: Path) -> tuple[Reader, Writer]:
     suffix = file.suffix.lower()
     if suffix not in FORMATS:
-        raise FileError(f"{str(file)!r} ends in {suffix!r}; the name of a model file must end in {' or '.join(FORMATS)}.")
+        unpack = " Unpack it first." if suffix in (".gz", ".xz", ".zip", ".bz2") else ""
+        raise FileError(f"{str(file)!r} ends in {suffix!r}; the name of a model file must end in {' or '.join(FORMATS)}.{unpack}")
     return FORMATS[suffix]

@@ -95,7 +95,9 @@ def index_array(name: str, value: Any) -> np.ndarray:
             if isinstance(entry, (bool, np.bool_)) or not isinstance(entry, (int, np.integer)):
                 raise ModelError(f"{name}[{i}] is {shown(entry)}; it must be an integer, a 0-based index.")
             if not -(2**63) <= int(entry) < 2**63:
-                raise ModelError(f"{name}[{i}] is {shown(entry)}; no index is that large.")
+                raise ModelError(f"{name}[{i}] is {shown(entry)}; it must be a 0-based index, below 2^63.")
+    elif value.dtype == np.uint64 and value.size and value.max() >= 2**63:
+        raise ModelError(f"{name} holds {shown(value.max())}; it must be a 0-based index, below 2^63.")
     index = np.asarray(value, dtype=np.int64) if len(np.shape(value)) != 1 or np.size(value) else np.zeros(0, np.int64)
     if index.ndim != 1:
         raise ModelError(f"{name} has shape {index.shape}; it must be a flat list of 0-based indices.")
