@@ -40,7 +40,7 @@ def line(n: int, load: float = 0.6) -> CTMDP:
 
 
 def suite(most: int) -> dict[str, Callable[[], CTMDP]]:
-    """Return {name: builder} of the models with up to `most` states."""
+    """Return {name: builder} of the models with up to `most` states, smallest first."""
     found: dict[str, tuple[int, Callable[[], CTMDP]]] = {}
     for n in (1_000, 10_000, 100_000, 1_000_000):
         found[f"random {n}"] = n, lambda n=n: random_sparse(n)
@@ -51,4 +51,4 @@ def suite(most: int) -> dict[str, Callable[[], CTMDP]]:
     for n in (10_000, 100_000, 1_000_000):
         for load in (0.6, 0.99):
             found[f"line {n} load {load}"] = n, lambda n=n, q=load: line(n, q)
-    return {name: build for name, (size, build) in found.items() if size <= most}
+    return {name: build for name, (size, build) in sorted(found.items(), key=lambda item: item[1][0]) if size <= most}

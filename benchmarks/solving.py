@@ -1,10 +1,13 @@
 """`solve` beside the solvers of other packages: the same models, the same precision (1e-6 relative), a process for each.
 
-    python benchmarks/solving.py --peers PYTHON [--states 1000000] [--minutes 10] [--only TEXT] [--json FILE]
+    python benchmarks/solving.py --peers PYTHON [--states 1000000] [--minutes 10] [--only TEXT] [--json FILE] [--programs A,B]
+    python benchmarks/solving.py --json FILE --markdown
 
 PYTHON is the interpreter of an environment with `stormpy`, `mdpsolver` and `pymdptoolbox`; without it only our own figures are
 printed.  Every process is held to one processor.  Storm reads `.drn` files: the uniformized model as an MDP, and the model itself
-as a Markov automaton; the others get the uniformized model.  Building (or reading) and solving are timed apart; CPU seconds decide.
+as a Markov automaton; the others get the uniformized model.  Building (or reading) and solving are timed apart; CPU seconds
+decide, for short ones the best of three.  `--json` keeps a line for each model and program and goes on where it was left; a program
+that did not end within `--minutes` of CPU time on a model is not tried on larger ones of the same family and load.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.solve import solve
 
 TOLERANCE = 1e-6
-PEERS = ("storm", "storm-ma", "mdpsolver", "pymdptoolbox")
+PROGRAMS = ("sojourn", "storm", "storm-ma", "mdpsolver", "pymdptoolbox")
 HERE = Path(__file__).resolve()
 
 
@@ -46,7 +49,7 @@ def write_arrays(model: CTMDP, path: Path) -> None:
     """Write the uniformized model for the packages that take arrays."""
     rows, cost, uniform = uniformized(model)
     np.savez(path, pair_start=model.pair_start, row_start=rows.indptr, next_state=rows.indices, probability=rows.data, cost=cost,
-             uniform=uniform, scale=np.abs(cost).mean())
+             uniform=uniform)
 
 
 def write_mdp(model: CTMDP, path: Path) -> None:
@@ -103,42 +106,94 @@ def our_own(name: str) -> dict[str, Any]:
             "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 
+def processor_seconds(process: subprocess.Popen[str]) -> float:
+    """Return what a running process has used, from /proc: a limit set in the process itself would make its own clock coarse."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except FileNotFoundError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def run(command: list[str], minutes: float) -> dict[str, Any]:
-    """Run a process on one processor and return what it prints, or why there is nothing."""
+    """Run a process on one processor, for `minutes` of its time at most, and return what it prints, or why there is nothing."""
     def one_processor() -> None:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
     one_thread = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60 * minutes, preexec_fn=one_processor,
-                              env=one_thread)
-    except subprocess.TimeoutExpired:
-        return {"failed": f"not ended after {minutes:g} min"}
-    if done.returncode:
-        return {"failed": (done.stderr.strip().splitlines() or ["ended without a word"])[-1][:70]}
-    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=one_processor,
+                               env=one_thread)
+    while True:
+        try:
+            printed, trouble = process.communicate(timeout=1)
+            break
+        except subprocess.TimeoutExpired:
+            if processor_seconds(process) > 60 * minutes:
+                process.kill()
+                process.communicate()
+                return {"failed": f"not ended after {minutes:g} min of CPU time"}
+    if process.returncode:
+        return {"failed": (trouble.strip().splitlines() or ["ended without a word"])[-1][:70]}
+    return dict(json.loads(printed.strip().splitlines()[-1]))
 
 
-def compared(name: str, python: str | None, minutes: float) -> dict[str, dict[str, Any]]:
-    """Return {who: figures} for one model."""
-    found = {"sojourn": run([sys.executable, str(HERE), "--own", name], minutes)}
-    if python is None:
-        return found
+def row_of(name: str, program: str, python: str | None, minutes: float, files: Path, gain: float | None) -> dict[str, Any]:
+    """Run one program on one model; its file is written to `files` unless it is there.
+
+    Where tolerances are absolute they are relative to `gain`, as another program found it, or to the mean cost.
+    """
+    if program == "sojourn":
+        return run([sys.executable, str(HERE), "--own", name], minutes)
+    assert python is not None
+    write, suffix = WRITERS[program]
+    path = files / suffix
     model = suite(10**7)[name]()
-    with tempfile.TemporaryDirectory() as folder:
-        for peer in PEERS:
-            write, file = WRITERS[peer]
-            path = Path(folder) / file
-            if not path.exists():
-                write(model, path)
-            command = [python, str(HERE.parent / "_peers.py"), peer.removesuffix("-ma"), str(path), str(TOLERANCE)]
-            found[peer] = run(command, minutes)
-    return found
+    if not path.exists():
+        write(model, path)
+    scale = abs(gain) if gain is not None else float(np.abs(model.expected_reward * model.rate + model.running).mean())
+    del model
+    peer = [program.removesuffix("-ma"), str(path), str(TOLERANCE), str(scale)]
+    return run([python, str(HERE.parent / "_peers.py"), *peer], minutes)
+
+
+Rows = dict[tuple[str, str], dict[str, Any]]
+
+
+def smaller_that_failed(name: str, program: str, rows: Rows) -> str | None:
+    """Return a smaller model of the same family and load on which the program did not end."""
+    def family(model: str) -> tuple[str, str]:
+        words = model.split()
+        return words[0], words[-1] if len(words) > 2 else ""
+
+    names = list(suite(10**7))
+    for other in names[: names.index(name)]:
+        if family(other) == family(name) and "not ended" in rows.get((other, program), {}).get("failed", ""):
+            return other
+    return None
+
+
+def measure(names: list[str], programs: list[str], python: str | None, minutes: float, rows: Rows, keep: Path | None) -> None:
+    """Fill in the rows that are missing, smallest models first, and append each to `keep` as a line of JSON."""
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            for program in programs:
+                if (name, program) in rows:
+                    continue
+                smaller = smaller_that_failed(name, program, rows) if program != "sojourn" else None
+                gain = next((row["gain"] for (model, _), row in rows.items() if model == name and "gain" in row), None)
+                row = {"failed": f"not tried: not ended on {smaller}"} if smaller else row_of(
+                    name, program, python, minutes, Path(folder), gain)
+                rows[name, program] = row
+                if keep is not None:
+                    with keep.open("a") as file:
+                        file.write(json.dumps({"model": name, "program": program, "minutes": minutes, **row}) + "\n")
+        of_model = {program: rows[name, program] for program in PROGRAMS if (name, program) in rows}
+        print("\n".join(table_lines(name, of_model)), flush=True)
 
 
 def table_lines(name: str, found: dict[str, dict[str, Any]]) -> list[str]:
     """Return a line for each program, ratios of CPU seconds to our own."""
-    lines, own = [], found["sojourn"].get("solve", (np.nan, np.nan))[1]
+    lines, own = [], found.get("sojourn", {}).get("solve", (np.nan, np.nan))[1]
     for who, got in found.items():
         if "failed" in got:
             lines.append(f"{name:<28}{who:<14}{got['failed']}")
@@ -151,6 +206,35 @@ def table_lines(name: str, found: dict[str, dict[str, Any]]) -> list[str]:
     return lines
 
 
+def cell(row: dict[str, Any] | None) -> str:
+    """Return CPU seconds and megabytes, or why there are none."""
+    if row is None:
+        return "not run"
+    if "failed" in row:
+        return "no memory" if "Memory" in row["failed"] else row["failed"].split(":")[0].removesuffix(" of CPU time")
+    return f"{row['solve'][1]:.3g} ({row['megabytes']:.0f})"
+
+
+def markdown(rows: Rows) -> list[str]:
+    """Return the table of the documentation: CPU seconds of solving (and MB), and how many times ours the fastest peer needs."""
+    head = ["model", *PROGRAMS, "method", "fastest peer over ours"]
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * len(PROGRAMS) + "---|---:|"]
+    for name in suite(10**7):
+        found = {program: rows.get((name, program)) for program in PROGRAMS}
+        ended = [row["solve"][1] for program, row in found.items() if row and "solve" in row and program != "sojourn"]
+        own = found["sojourn"] or {}
+        ratio = f"{min(ended) / own['solve'][1]:.1f}" if ended and "solve" in own else ""
+        lines.append(f"| {name} | " + " | ".join(cell(row) for row in found.values()) + f" | {own.get('method', '')} | {ratio} |")
+    return lines
+
+
+def read_rows(keep: Path | None) -> Rows:
+    """Return the rows that were kept; of several, the last."""
+    if keep is None or not keep.exists():
+        return {}
+    return {(row["model"], row["program"]): row for row in map(json.loads, keep.read_text().splitlines())}
+
+
 def main() -> None:
     """Print the table."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -159,20 +243,22 @@ def main() -> None:
     options.add_argument("--minutes", type=float, default=10)
     options.add_argument("--only", default="")
     options.add_argument("--json")
+    options.add_argument("--programs", default="", help="of these only, with commas between; all by default")
+    options.add_argument("--markdown", action="store_true", help="only print the table of what `--json` keeps")
     options.add_argument("--own", help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.own:
         print(json.dumps(our_own(chosen.own)))
         return
+    if chosen.markdown:
+        print("\n".join(markdown(read_rows(Path(chosen.json)))))
+        return
     print(f"{'model':<28}{'program':<14}{'average cost':>14}{'build s':>10}{'solve CPU':>11}{'solve wall':>11}{'ratio':>9}"
           f"{'MB':>9}")
-    everything = {}
-    for name in suite(chosen.states):
-        if chosen.only in name:
-            everything[name] = compared(name, chosen.peers, chosen.minutes)
-            print("\n".join(table_lines(name, everything[name])), flush=True)
-            if chosen.json:
-                Path(chosen.json).write_text(json.dumps(everything, indent=1))
+    programs = chosen.programs.split(",") if chosen.programs else list(PROGRAMS if chosen.peers else PROGRAMS[:1])
+    keep = Path(chosen.json) if chosen.json else None
+    names = [name for name in suite(chosen.states) if chosen.only in name]
+    measure(names, programs, chosen.peers, chosen.minutes, read_rows(keep), keep)
 
 
 if __name__ == "__main__":

@@ -120,6 +120,15 @@ def test_several_reports_in_one_write_are_the_same_as_one_by_one(controller, tmp
         assert batch.status()["next_seq"] == 52
 
 
+@pytest.mark.parametrize("wrong, words", [
+    ({"seq": 1, "holding_tme": 1.0}, "'holding_tme'"), ({1: 2}, "the key 1"), (7, "must be a dict")])
+def test_a_report_with_another_key_is_refused_in_words(controller, wrong, words):
+    before = counted(controller)
+    with pytest.raises(ReportError, match=words):
+        controller.report_many([wrong])
+    assert counted(controller) == before
+
+
 def test_what_was_really_done_is_what_is_counted(path):
     with Controller.create(path, KNOWN, start=("up", 1), **UCRL) as controller:
         other = "service" if controller.action == "run" else "run"

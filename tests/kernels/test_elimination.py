@@ -31,6 +31,7 @@ def scattered(n, rng):
 CHAINS = {
     "line": lambda rng: line(40, rng), "grid": lambda rng: grid(9, rng), "scattered": lambda rng: scattered(70, rng),
     "full": lambda rng: rng.random((37, 37)), "two": lambda rng: rng.random((2, 2)),
+    "large front": lambda rng: rng.random((elimination.LARGE + 2 * elimination.PANEL + 7,) * 2),
 }
 
 
@@ -85,6 +86,27 @@ def test_the_passes_solve_the_equations(chain):
     law = np.empty(len(x))
     elimination.visits(*shape, place, f, law)
     assert np.abs(law @ dense - law * dense.sum(axis=1)).max() < 1e-12 * law.max()
+
+
+def roundings_reference(plan, through, onward):
+    """Count, entry by entry: the most roundings in a positive number after `forward`, and what `backward` adds."""
+    n = len(plan.order)
+    ahead, back = np.zeros(n), np.zeros(n)
+    for k in range(n):
+        for i in np.flatnonzero(through[:, k]):
+            ahead[i] = max(ahead[i], ahead[k] + 1) + 1
+    for k in range(n - 2, -1, -1):
+        later = np.flatnonzero(onward[k])
+        back[k] = back[later].max(initial=0.0) + len(later) + 2
+    return ahead.max(), back.max()
+
+
+def test_roundings_are_not_counted_too_low(chain):
+    _, plan, (through, onward, _) = chain
+    counted = elimination.steps(plan.begin, plan.offset, plan.state)
+    least = roundings_reference(plan, through, onward)
+    assert counted[0] >= least[0] and counted[1] >= least[1]
+    assert counted[0] <= 2 * least[0] + 40 and counted[1] <= 3 * least[1] + 60  # nor so high that nothing is proved
 
 
 def test_numbers_of_any_size_give_the_same_factors_with_more_digits(chain):

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import sojourn
 from sojourn.kernels import coarse_model, connected, embedded, multigrid
 from sojourn.model.ctmdp import CTMDP
-from sojourn.solving.arrays import arrays_of
+from sojourn.solving.arrays import arrays_of, unsigned
 from sojourn.solving.certificate import _compiled_step, generator_step, proved_and_chosen
+from sojourn.solving.embedded import Guess, smooth
 from sojourn.solving.evaluate import evaluate
+from sojourn.solving.multigrid import ENOUGH, Coarse, Level
 from sojourn.solving.optimality import best_pairs, noise
 from sojourn.solving.solve import solve
 
@@ -51,16 +54,45 @@ def test_sweeps_in_a_row_are_single_sweeps_until_the_width_is_a_share_of_the_fir
     model, pairs = drawn(1), a_policy(drawn(1), 1)
     visit = model.expected_reward + model.running / model.rate
     rows = embedded.chosen_rows(model.row_start, model.next_state, model.probability, model.rate, visit, pairs)
+    fast = (unsigned(rows[0]), unsigned(rows[1]), *rows[2:])
     xy = np.random.default_rng(1).normal(size=(model.n_states, 2))
-    other, widths = xy.copy(), []
-    gain, made = embedded.sweep_on(*rows, xy, np.empty_like(xy), 3, 50, 0.05, 1.0)
-    for sweep in range(made):
-        one, width = embedded.sweep_pair_reference(*rows, other, (3 + sweep) % 2 == 1)
-        widths.append(width)
-    assert gain == pytest.approx(one, rel=1e-11) and 1 < made < 50
-    assert widths[-1] <= 0.05 * max(widths) and all(w > 0.05 * max(widths[:i + 1]) for i, w in enumerate(widths[:-1]) if i)
-    np.testing.assert_allclose(xy, other, rtol=1e-11)
-    assert embedded.sweep_on(*rows, xy, np.empty_like(xy), 0, 3, 0.0, 1.0)[1] == 3
+    for stretch in (1.0, 1.2):
+        other, widths = xy.copy(), []
+        gain, made = embedded.sweep_on(*fast, xy, np.empty_like(xy), 4, 50, 0.05, stretch)
+        for sweep in range(made):
+            one, width = embedded.sweep_pair_reference(*rows, other, (4 + sweep) % 3 == 2, stretch)
+            widths.append(width)
+        assert gain == pytest.approx(one, rel=1e-11) and 1 < made < 50
+        looked_at = widths[::2]
+        assert looked_at[-1] <= 0.05 * max(looked_at)
+        assert all(w > 0.05 * max(looked_at[:i]) for i, w in enumerate(looked_at[:-1]) if i)
+        np.testing.assert_allclose(xy, other, rtol=1e-10)
+        xy = np.random.default_rng(2).normal(size=xy.shape)
+    assert embedded.sweep_on(*fast, xy, np.empty_like(xy), 0, 3, 0.0, 1.0)[1] == 3
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_sweep_of_the_bellman_equation_does_what_its_reference_does(backward):
+    model = drawn(6)
+    a, u = arrays_of(model), np.random.default_rng(2).normal(size=model.n_states)
+    other, mine, plain = u.copy(), a_policy(model, 2), a_policy(model, 2)
+    changes = embedded.best_sweep(*a.fast, 0.4, u, backward, mine)
+    same = (a.pair_start, a.row_start, a.next_state, a.probability, a.rate, a.income)
+    assert changes == embedded.best_sweep_reference(*same, 0.4, other, backward, plain) > 0
+    assert (mine == plain).all()
+    np.testing.assert_allclose(u, other, rtol=1e-12)
+
+
+def test_sweeps_of_the_bellman_equation_from_the_value_of_a_policy_lead_to_one_that_earns_no_less():
+    rises = []
+    for seed in range(12):
+        model = drawn(seed, line=seed % 2 == 1)
+        pairs = a_policy(model, seed)
+        value = evaluate(model, model.pair_action[pairs])
+        guess = Guess(pairs.copy(), value.gain, value.bias.copy())
+        smooth(arrays_of(model), guess, 7)
+        rises.append(evaluate(model, model.pair_action[guess.pairs]).gain - value.gain)
+    assert min(rises) >= -1e-12 and max(rises) > 0.01
 
 
 @pytest.mark.parametrize("slack", [0.0, 1.0])
@@ -113,6 +145,43 @@ def test_the_parts_of_multigrid_do_what_their_references_do(seed):
     least, most = multigrid.left_over(*rows, w, b, h, 0.7, rest := np.empty(40))
     np.testing.assert_allclose(rest, b - v, atol=1e-10)
     assert (least, most) == (rest.min(), rest.max())
+
+
+def plain_solve(levels, at, b):
+    """`solve_level` on a list of levels with the plain forms of its parts."""
+    level = levels[at]
+    if at == len(levels) - 1:
+        found = level.inverse().T @ b
+        return found[:-1], found[-1]
+
+    def cycle(b):
+        h, rest = multigrid.down_reference(*level.rows, level.law, level.group, b, levels[at + 1].n)
+        correction, gain = plain_solve(levels, at + 1, rest)
+        return *multigrid.up_reference(*level.rows, level.w, level.group, b, h, correction, gain), gain
+
+    h, v, gain = cycle(b)
+    step = v @ b / (v @ v)
+    left = b - step * v
+    if left @ left <= ENOUGH**2 * (b @ b):
+        return step * h, step * gain
+    h2, v2, gain2 = cycle(left)
+    (one, two), *_ = np.linalg.lstsq(np.column_stack([v, v2]), b)
+    return one * h + two * h2, one * gain + two * gain2
+
+
+def test_the_levels_together_do_what_plain_ones_do():
+    model = sojourn.make("tandem", capacity=40)
+    rows = multigrid.generator_rows(model.row_start, model.next_state, model.probability, model.rate, a_policy(model, 1))
+    levels = [Level(*rows, np.ones(model.n_states))]
+    while levels[-1].n > 20:
+        levels.append(levels[-1].coarsen(2))
+    assert len(levels) > 3
+    coarse = Coarse(levels[1:])
+    coarse.b[: coarse.n] = b = np.random.default_rng(3).normal(size=coarse.n)
+    h, gain = coarse.solve()
+    plain_h, plain_gain = plain_solve(levels, 1, b)
+    np.testing.assert_allclose(h, plain_h, rtol=1e-6, atol=1e-6 * np.abs(plain_h).max())
+    assert gain == pytest.approx(plain_gain, rel=1e-6)
 
 
 def test_the_smaller_model_takes_the_mean_over_each_group():

@@ -377,3 +377,13 @@ def test_where_the_proof_is_too_wide_the_policy_at_hand_still_earns_the_lower_en
     own = evaluate(model, best.policy)
     assert own.gain_bounds[1] - own.gain_bounds[0] <= 1e-9 * own.gain
     assert best.gain_bounds[0] <= own.gain_bounds[1] and own.gain == pytest.approx(best.gain, rel=1e-9)
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-9])
+def test_two_queues_under_heavy_load_need_few_policies(tolerance):
+    model = make("routing", capacity=70, arrival_rate=1.584)  # without sweeps in between 65
+    found = solve(model, tolerance=tolerance)
+    assert found.gain_bounds[1] - found.gain_bounds[0] <= tolerance * abs(found.gain)
+    by_name = solve(model, method="policy-iteration", tolerance=tolerance)
+    assert by_name.iterations <= 12
+    assert found.gain_bounds[0] <= by_name.gain_bounds[1] and by_name.gain_bounds[0] <= found.gain_bounds[1]

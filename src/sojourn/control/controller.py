@@ -15,7 +15,7 @@ from typing import Any
 from sojourn.control.fold import Alarm, Fold
 from sojourn.control.journal import Head, Journal, Note, Report
 from sojourn.control.planner import LatePlans
-from sojourn.control.said import checked, known_or_safe, same_again
+from sojourn.control.said import checked_report, known_or_safe, same_again
 from sojourn.control.said_events import read_silent
 from sojourn.control.setting import Setting, checked_setting
 from sojourn.control.values import read, written
@@ -161,7 +161,7 @@ class Controller:
             try:
                 for said in reports:
                     try:
-                        row = checked(fold, **said)
+                        row = checked_report(fold, said)
                         if row.seq > head.seq + 1:
                             raise ReportError(f"seq is {row.seq}, but the next report is number {head.seq + 1}; report that one "
                                               "first. If it is lost, call `missed()` and go on with its number. Nothing was "

@@ -35,7 +35,8 @@ def _read_columns(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
     if isinstance(log, (str, PathLike)):
         path = Path(log)
         if not path.is_file():
-            raise FileError(f"there is no file {str(path)!r}; give a .csv or .parquet file.")
+            what = f"{str(path)!r} is not a regular file" if path.exists() else f"there is no file {str(path)!r}"
+            raise FileError(f"{what}; give a .csv or .parquet file.")
         if path.suffix.lower() in (".parquet", ".pq"):
             require("pyarrow", "frame")
             import pyarrow.parquet

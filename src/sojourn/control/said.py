@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,22 @@ from sojourn.control.journal import Report
 from sojourn.control.said_events import check_names, written_silent
 from sojourn.control.values import read, written
 from sojourn.errors import ReportError
+from sojourn.model.numbers import shown
 from sojourn.simulation.session import real_number
 
 LARGEST = 1e150  # holding time or reward: sums of them must remain numbers
+KEYS = ("seq", "holding_time", "next_state", "reward", "action", "event", "silent")
+
+
+def checked_report(fold: Fold, said: Any) -> Report:
+    """Return a report given as a dict as a row, or refuse it."""
+    if not isinstance(said, Mapping):
+        raise ReportError(f"a report is {shown(said)} (a {type(said).__name__}); it must be a dict with the keys "
+                          f"{', '.join(KEYS)}. Nothing was counted.")
+    odd = [key for key in said if key not in KEYS]
+    if odd:
+        raise ReportError(f"a report has the key {shown(odd[0])}; its keys may be {', '.join(KEYS)}. Nothing was counted.")
+    return checked(fold, **said)
 
 
 def checked(fold: Fold, seq: Any = None, holding_time: Any = None, next_state: Any = None, reward: Any = None,

@@ -14,6 +14,8 @@ import numpy as np
 from sojourn.kernels.jit import inlined, kernel
 
 TINY = 1e-290  # smaller numbers may have lost digits
+LARGE = 160  # rows of a front from which on a matrix product is faster
+PANEL = 32  # states taken out between two of them
 
 
 def eliminate_reference(a):
@@ -46,13 +48,14 @@ def sum_twice(row, begin, end):
 def take_out(front, many, total):
     """Take the first `many` states out of a dense front in place; fill `total` with S_k; return the number of rows touched, summed.
 
-    Afterwards front[i, k] is f_ik and front[k, j] is a_kj; the rest, from `many` on, is the chain without them.  Four states at a
-    time: what lies beyond them is updated once for all four.
+    Afterwards front[i, k] is f_ik and front[k, j] is a_kj; the rest, from `many` on, is the chain without them.  Several states at
+    a time: what lies beyond them is updated once for all of them, by a matrix product where it is large.
     """
     size = front.shape[0]
-    touched = 0
-    for first in range(0, many, 4):
-        end = min(first + 4, many)
+    touched, first = 0, 0
+    while first < many:
+        large = size - first >= LARGE
+        end = min(first + (PANEL if large else 4), many)
         for k in range(first, end):
             s = sum_twice(front[k], k + 1, size)
             total[k] = s
@@ -64,21 +67,32 @@ def take_out(front, many, total):
                     touched += 1
                     for j in range(k + 1, size if i < end else end):
                         front[i, j] += f * front[k, j]
-        for i in range(end, size):
-            row = front[i]
-            if end - first == 4:
-                f0, f1, f2, f3 = row[first], row[first + 1], row[first + 2], row[first + 3]
-                if f0 != 0.0 or f1 != 0.0 or f2 != 0.0 or f3 != 0.0:
-                    r0, r1, r2, r3 = front[first], front[first + 1], front[first + 2], front[first + 3]
-                    for j in range(end, size):
-                        row[j] += (f0 * r0[j] + f1 * r1[j]) + (f2 * r2[j] + f3 * r3[j])
-            else:
-                for k in range(first, end):
-                    f = row[k]
-                    if f != 0.0:
-                        for j in range(end, size):
-                            row[j] += f * front[k, j]
+        if large:
+            front[end:, end:] += np.dot(front[end:, first:end].copy(), front[first:end, end:].copy())
+        else:
+            pass_on(front, first, end)
+        first = end
     return touched
+
+
+@kernel
+def pass_on(front, first, end):
+    """Add what passes through the states `first` to `end`, at most four, to what lies beyond them in the front."""
+    size = front.shape[0]
+    for i in range(end, size):
+        row = front[i]
+        if end - first == 4:
+            f0, f1, f2, f3 = row[first], row[first + 1], row[first + 2], row[first + 3]
+            if f0 != 0.0 or f1 != 0.0 or f2 != 0.0 or f3 != 0.0:
+                r0, r1, r2, r3 = front[first], front[first + 1], front[first + 2], front[first + 3]
+                for j in range(end, size):
+                    row[j] += (f0 * r0[j] + f1 * r1[j]) + (f2 * r2[j] + f3 * r3[j])
+        else:
+            for k in range(first, end):
+                f = row[k]
+                if f != 0.0:
+                    for j in range(end, size):
+                        row[j] += f * front[k, j]
 
 
 @kernel
@@ -126,13 +140,13 @@ def keep(front, many, through, onward):
     size = front.shape[0]
     least, most, small, large = 1e300, 0.0, 1e300, 0.0
     for k in range(many):
-        for i in range(size):
-            f, a = (front[i, k], front[k, i]) if i > k else (0.0, 0.0)
+        through[k * size : k * size + k + 1] = 0.0
+        onward[k * size : k * size + k + 1] = 0.0
+        for i in range(k + 1, size):
+            f, a = front[i, k], front[k, i]
             through[k * size + i], onward[k * size + i] = f, a
-            if f > 0.0:
-                small, large = min(small, f), max(large, f)
-            if a > 0.0:
-                least, most = min(least, a), max(most, a)
+            large, most = max(large, f), max(most, a)
+            small, least = min(small, f if f > 0.0 else 1e300), min(least, a if a > 0.0 else 1e300)
     return small * least > 1e-280 and large * most < 1e280 and small > 1e-280 and least > 1e-280 and large < 1e280
 
 
@@ -169,10 +183,11 @@ def eliminate(rows, columns, order, begin, offset, state, above):
             c = owner[held]
             wide = offset[c + 1] - offset[c]
             top -= wide * wide
+            to = at[state[offset[c] : offset[c + 1]]]
             for p in range(wide):
-                i = at[state[offset[c] + p]]
+                row, handed = front[to[p]], stack[top + p * wide : top + (p + 1) * wide]
                 for q in range(wide):
-                    front[i, at[state[offset[c] + q]]] += stack[top + p * wide + q]
+                    row[to[q]] += handed[q]
             roundings += wide
         roundings += 5 * take_out(front, ns, total[first:last])
         sound = keep(front, ns, through[place[s] : place[s + 1]], onward[place[s] : place[s + 1]]) and sound
@@ -252,29 +267,26 @@ def visits(begin, offset, state, place, through, law):
 
 
 @kernel
-def steps(begin, offset, state, place, through, onward):
-    """Return the most roundings in an entry after `forward` and what `backward` adds to it, for positive costs."""
+def steps(begin, offset, state):
+    """Return the most roundings in an entry after `forward` and what `backward` adds to it, for positive costs.
+
+    A supernode of m states adds two roundings a state to their own entries, and one a state to those of its later neighbours, or
+    to what its own have by then where that is more; `backward` adds one a neighbour and two.
+    """
     n = begin[begin.size - 1] + 1
     ahead, back = np.zeros(n), np.zeros(n)
     for s in range(begin.size - 1):
-        first, ns, rest = begin[s], begin[s + 1] - begin[s], offset[s + 1] - offset[s]
-        size = ns + rest
-        for k in range(ns):
-            row = place[s] + k * size
-            for i in range(k + 1, size):
-                if through[row + i] != 0.0:
-                    to = first + i if i < ns else state[offset[s] + i - ns]
-                    ahead[to] = max(ahead[to], ahead[first + k] + 1) + 1
+        first, last, later = begin[s], begin[s + 1], state[offset[s] : offset[s + 1]]
+        own = ahead[first:last].max() + 2 * (last - first)
+        ahead[first:last] = own
+        for to in later:
+            ahead[to] = max(ahead[to] + (last - first), own)
     for s in range(begin.size - 2, -1, -1):
-        first, ns, rest = begin[s], begin[s + 1] - begin[s], offset[s + 1] - offset[s]
-        size = ns + rest
-        for k in range(ns - 1, -1, -1):
-            row = place[s] + k * size
-            worst, terms = 0.0, 2
-            for j in range(k + 1, size):
-                if onward[row + j] != 0.0:
-                    to = first + j if j < ns else state[offset[s] + j - ns]
-                    worst = max(worst, back[to])
-                    terms += 1
-            back[first + k] = worst + terms
+        first, last, worst = begin[s], begin[s + 1], 0.0
+        for to in state[offset[s] : offset[s + 1]]:
+            worst = max(worst, back[to])
+        terms = offset[s + 1] - offset[s] + 2
+        for k in range(last - 1, first - 1, -1):
+            worst += terms + (last - 1 - k)
+            back[k] = worst
     return ahead.max(), back.max()

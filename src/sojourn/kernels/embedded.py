@@ -89,17 +89,44 @@ def sweep_pair(start, to, p, reward, time, xy, grown, backward, stretch=1.0):
 
 
 @kernel
-def sweep_on(start, to, p, reward, time, xy, grown, done, most, share, stretch):
-    """Sweep in turns forward and backward, at least twice, until the width is `share` of what it was, or `most` times.
+def sweep_both(start, to, p, reward, time, xy, backward, stretch):
+    """As `sweep_pair`, for unsigned indices and without a width: return the total growth of x and of y."""
+    n = reward.size
+    total_x, total_y = 0.0, 0.0
+    for step in range(n):
+        s = n - 1 - step if backward else step
+        x, y = reward[s] - xy[s, 0], time[s] - xy[s, 1]
+        for i in range(start[s], start[s + 1]):
+            j, q = to[i], p[i]
+            x += q * xy[j, 0]
+            y += q * xy[j, 1]
+        x *= stretch
+        y *= stretch
+        xy[s, 0] += x
+        xy[s, 1] += y
+        total_x += x
+        total_y += y
+    return total_x, total_y
 
-    `done` sweeps were made before.  Return (gain, sweeps made).
+
+@kernel
+def sweep_on(start, to, p, reward, time, xy, grown, done, most, share, stretch):
+    """Sweep until the width is `share` of what it was at first, or `most` times; return (gain, sweeps made).
+
+    Every third sweep goes backward, `done` of them were made before: values mostly spread from the first states, which chains come
+    back to, to the last.  The width is looked at at the first sweep, the third, the fifth ...
     """
     gain, first = 0.0, 0.0
     for sweep in range(most):
-        gain, width = sweep_pair(start, to, p, reward, time, xy, grown, (done + sweep) % 2 == 1, stretch)
-        first = max(first, width)
+        backward = (done + sweep) % 3 == 2
+        if sweep % 2 == 1:
+            total_x, total_y = sweep_both(start, to, p, reward, time, xy, backward, stretch)
+            gain = total_x / total_y
+            continue
+        gain, width = sweep_pair(start, to, p, reward, time, xy, grown, backward, stretch)
         if sweep > 0 and width <= share * first:
             return gain, sweep + 1
+        first = max(first, width)
     return gain, most
 
 
@@ -165,6 +192,48 @@ def best_step(pair_start, row_start, next_state, probability, rate, income, gain
                 changes += 1
         least, most = min(least, top), max(most, top)
     return least, most, changes
+
+
+def best_sweep_reference(pair_start, row_start, next_state, probability, rate, income, gain, u, backward, choice):
+    """Set u(s) to the best of (income - gain)/λ + Σ_j p(j) u(j) in place, in ascending or descending order; return the changes.
+
+    `choice` takes the pair that is best, and keeps the one it has where that is as good.
+    """
+    changes = 0
+    for s in range(len(u))[:: -1 if backward else 1]:
+        value = {}
+        for k in range(pair_start[s], pair_start[s + 1]):
+            row = slice(row_start[k], row_start[k + 1])
+            value[k] = (income[k] - gain) / rate[k] + probability[row] @ u[next_state[row]]
+        best = max(value, key=lambda k: value[k])
+        if value.get(choice[s], -np.inf) < value[best]:
+            choice[s] = best
+            changes += 1
+        u[s] = value[best]
+    return changes
+
+
+@kernel
+def best_sweep(pair_start, row_start, next_state, probability, rate, income, gain, u, backward, choice):
+    """See `best_sweep_reference`."""
+    n, changes = u.size, 0
+    for step in range(n):
+        s = n - 1 - step if backward else step
+        best, best_pair, old, old_value = -np.inf, -1, choice[s], -np.inf
+        for k in range(pair_start[s], pair_start[s + 1]):
+            value = (income[k] - gain) / rate[k]
+            for i in range(row_start[k], row_start[k + 1]):
+                value += probability[i] * u[next_state[i]]
+            if value > best:
+                best, best_pair = value, k
+            if k == old:
+                old_value = value
+        if old_value < best:
+            choice[s] = best_pair
+            changes += 1
+        if best_pair >= 0:
+            u[s] = best
+    return changes
 
 
 @kernel

@@ -295,3 +295,50 @@ def reduced(r, v, step):
         r[s] -= step * v[s]
         total += r[s] * r[s]
     return total
+
+
+@kernel
+def solve_level(ends, start, to, q, out, w, law, group, inverse, b, h, v, first, first_v, enough, level):
+    """Solve the equations of a level roughly for its part of b, which is used up; fill its part of h and return the gain.
+
+    At most two steps of the minimal-residual method, each a `down`, the next level and an `up`; the second is saved where the first
+    leaves no more than `enough` of the residual.  The last level is solved by its `inverse`.  All levels stand one after another
+    in the arrays: level l has the states ends[l, 0] to ends[l + 1, 0] and the jumps ends[l, 1] to ends[l + 1, 1]; its `start` has
+    one entry more than states.
+    """
+    n0, n1, j0, j1 = ends[level, 0], ends[level + 1, 0], ends[level, 1], ends[level + 1, 1]
+    mine, my_h = b[n0:n1], h[n0:n1]
+    if level == ends.shape[0] - 2:
+        my_h[:] = 0.0
+        gain, n = 0.0, n1 - n0
+        for j in range(n):
+            for i in range(n):
+                my_h[i] += inverse[j, i] * mine[j]
+            gain += inverse[j, n] * mine[j]
+        return gain
+    n2 = ends[level + 2, 0]
+    s_, t_, q_, o_ = start[n0 + level:n1 + level + 1], to[j0:j1], q[j0:j1], out[n0:n1]
+    my_v, w_, x_, g_, one, one_v = v[n0:n1], w[n0:n1], law[n0:n1], group[n0:n1], first[n0:n1], first_v[n0:n1]
+    down(s_, t_, q_, o_, x_, g_, mine, my_h, my_v, b[n1:n2])
+    gain = solve_level(ends, start, to, q, out, w, law, group, inverse, b, h, v, first, first_v, enough, level + 1)
+    up(s_, t_, q_, o_, w_, g_, mine, my_h, my_v, h[n1:n2], gain)
+    size, along, before = inner_products(my_v, mine)
+    if not size > 0:
+        return gain
+    step = along / size
+    if before - step * along <= enough * enough * before:
+        my_h *= step
+        return step * gain
+    one[:], one_v[:], one_gain = my_h, my_v, gain
+    reduced(mine, my_v, step)
+    down(s_, t_, q_, o_, x_, g_, mine, my_h, my_v, b[n1:n2])
+    gain = solve_level(ends, start, to, q, out, w, law, group, inverse, b, h, v, first, first_v, enough, level + 1)
+    up(s_, t_, q_, o_, w_, g_, mine, my_h, my_v, h[n1:n2], gain)
+    common = inner_products(one_v, my_v)[1] / size
+    reduced(my_v, one_v, common)
+    size, along, before = inner_products(my_v, mine)
+    second = along / size if size > 0 else 0.0
+    share = step - second * common if size > 0 else step
+    for s in range(n1 - n0):
+        my_h[s] = share * one[s] + second * my_h[s]
+    return share * one_gain + second * gain

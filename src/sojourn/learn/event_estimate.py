@@ -30,10 +30,11 @@ LEAST = 1e-9  # of its upper end: no rate is taken to be smaller, so that nothin
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventEstimate:
-    """Arrays are per event (K,): how often it was `seen`, its `exposure` (time times coefficient), its `rate` (the one told where
-    it is known, NaN where it was never possible) and `rate_bounds` (K, 2).  `policy` (positions, one per state) is the best one on
-    the posterior mean, `gain` what it would earn there.  `gain_bounds`: no policy earns more than the upper end, and `policy` earns
-    at least the lower one, both with the stated `confidence`.  `evidence` is that against the declared structure.
+    """Arrays are per event (K,): how often it was `seen` (not counting the first sojourn, which only sets the unit of time), its
+    `exposure` (time times coefficient), its `rate` (the one told where it is known, NaN where it was never possible) and
+    `rate_bounds` (K, 2).  `policy` (positions, one per state) is the best one on the posterior mean, `gain` what it would earn
+    there.  `gain_bounds`: no policy earns more than the upper end, and `policy` earns at least the lower one, both with the stated
+    `confidence`.  `evidence` is that against the declared structure.
     """
 
     knowledge: Knowledge

@@ -220,6 +220,14 @@ class CTMDP:
             changes.setdefault("events", None)  # those of before may not fit
         return replace(self, **changes)
 
+    def rebuilt(self, **fields: Any) -> CTMDP:
+        """Return a model with some fields changed to what is known to be good: nothing is validated; its events are left out."""
+        model = object.__new__(CTMDP)
+        for field in self.__dataclass_fields__:
+            value = fields.get(field, getattr(self, field)) if field != "events" else None
+            object.__setattr__(model, field, _frozen(value) if isinstance(value, np.ndarray) else value)
+        return model
+
     def renamed(self, name: str) -> CTMDP:
         """Return the same model under another name: it shares the arrays, and nothing is validated again."""
         from copy import copy

@@ -9,12 +9,16 @@ import numpy as np
 if TYPE_CHECKING:
     from sojourn.model.ctmdp import CTMDP
 
+FEW = 60  # states up to which a table of all pairs of states is faster than a search
+
 
 def strong_components(n: int, tail: np.ndarray, head: np.ndarray, neat: bool = False) -> tuple[int, np.ndarray]:
     """Return (how many, component of each node) of the directed graph with edges tail -> head.
 
     `neat` edges come in the order of their tails, none of them twice (scipy may not end on a graph with an edge twice).
     """
+    if n <= FEW:
+        return _few_components(n, tail, head)
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
@@ -24,6 +28,16 @@ def strong_components(n: int, tail: np.ndarray, head: np.ndarray, neat: bool = F
         graph = csr_matrix((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(n, n))
     count, label = connected_components(graph, directed=True, connection="strong")
     return int(count), label.astype(np.int64)
+
+
+def _few_components(n: int, tail: np.ndarray, head: np.ndarray) -> tuple[int, np.ndarray]:
+    """The same by squaring the table of who reaches whom."""
+    reach = np.eye(n, dtype=np.float32)
+    reach[tail, head] = 1.0
+    for _ in range((n - 1).bit_length()):
+        reach = np.minimum(reach @ reach, 1.0)
+    first, label = np.unique((reach * reach.T).argmax(axis=1), return_inverse=True)
+    return len(first), label.astype(np.int64)
 
 
 def closed_classes(n: int, tail: np.ndarray, head: np.ndarray, neat: bool = False) -> list[np.ndarray]:

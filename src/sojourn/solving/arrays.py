@@ -24,6 +24,16 @@ class Arrays(NamedTuple):
     def n_states(self) -> int:
         return len(self.pair_start) - 1
 
+    @property
+    def fast(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """All but the actions, as passes over every jump want them."""
+        return self.pair_start, unsigned(self.row_start), unsigned(self.next_state), self.probability, self.rate, self.income
+
+
+def unsigned(index: np.ndarray) -> np.ndarray:
+    """Return the same places as numbers without a sign: compiled code need not ask whether they count from the end."""
+    return index.view(np.uint32 if index.itemsize == 4 else np.uint64)
+
 
 def arrays_of(model: CTMDP) -> Arrays:
     """Return the arrays of a model."""

@@ -12,6 +12,7 @@ import numpy as np
 from sojourn.errors import ModelError, ParameterError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.numbers import real_array, real_number
+from sojourn.solving.arrays import unsigned
 from sojourn.solving.chain import differences, reward_size, row_defect
 from sojourn.solving.optimality import EPSILON
 from sojourn.solving.parts import in_parts
@@ -63,9 +64,10 @@ def _compiled_step(model: CTMDP, u: np.ndarray, accuracy: float) -> tuple[tuple[
     from sojourn.kernels.certificate import proved
 
     chosen, size, reward = model.pair_start[:-1].copy(), reward_size(model), model.expected_reward
+    row_start, next_state = unsigned(model.row_start), unsigned(model.next_state)
 
     def part(first: int, last: int) -> tuple[float, float, float]:
-        return proved(model.pair_start, model.row_start, model.next_state, model.probability, model.rate, reward,  # type: ignore[no-any-return]
+        return proved(model.pair_start, row_start, next_state, model.probability, model.rate, reward,  # type: ignore[no-any-return]
                       model.running, size, u, accuracy, first, last, chosen)
 
     low, high, taken = zip(*in_parts(part, model.n_states, len(model.next_state)), strict=True)

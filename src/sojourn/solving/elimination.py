@@ -19,6 +19,7 @@ UNIT = 2.0**-53  # half a unit in the last place: the relative error of one oper
 DENSE = 200  # states up to which plain arrays are as fast, and nothing has to be compiled
 NARROW = 8  # where no jump spans more states, in the order of their distance from the reference, that order is kept
 MOST_WORK = 4e10  # multiplications
+PLANAR = 40  # multiplications over n^1.5, up to which nested dissection is known to be good
 AS_GOOD = 1.2  # multiplications over those of the chain whose order is taken over
 MOST_ROOM = 8e7  # numbers in the factors
 CHEAP = 2e7  # multiplications up to which numbers of any size are used as soon as floats do not suffice
@@ -176,9 +177,7 @@ def layout(matrix: Any, reference: int, most_work: float = MOST_WORK, like: Elim
     elif isinstance(like, SparseElimination):
         plan = _planned(start, index, _last(like.order, reference))
         plan = plan if plan[-1] <= AS_GOOD * like.work else None
-    if plan is None:
-        plan = _planned(start, index, _last(fill_order(start, index), reference))
-    order, start, index, parent, count, work = plan
+    order, start, index, parent, count, work = plan or _best_plan(start, index, reference)
     room = float(count.sum())
     if work > most_work or room > MOST_ROOM:
         raise TooLarge(f"taking {len(order):,} states out one by one needs {work:.3g} multiplications and {2 * room:.3g} "
@@ -186,6 +185,17 @@ def layout(matrix: Any, reference: int, most_work: float = MOST_WORK, like: Elim
     begin = kernels.supernodes(parent, count)
     offset, state, above = kernels.fronts(start, index, parent, count, begin)
     return Layout(order, begin, offset, state, above, columns, work)
+
+
+def _best_plan(start: np.ndarray, index: np.ndarray, reference: int) -> tuple[Any, ...]:
+    """Return the plan by nested dissection; where that cannot cut, or needs much work, the one by least degree if it is better."""
+    from sojourn.kernels.dissection import dissected
+
+    order, cut = dissected(start, index)
+    plans = [_planned(start, index, _last(order, reference))] if cut else []
+    if not plans or plans[0][-1] > PLANAR * len(order) ** 1.5:
+        plans.append(_planned(start, index, _last(least_degree(start, index), reference)))
+    return min(plans, key=lambda plan: plan[-1])
 
 
 def _last(order: np.ndarray, reference: int) -> np.ndarray:
@@ -238,7 +248,7 @@ class SparseElimination(Elimination):
     def _steps(self) -> tuple[float, float]:
         from sojourn.kernels import elimination as kernels
 
-        steps: tuple[float, float] = kernels.steps(*self._shape, self.place, self.through, self.onward)
+        steps: tuple[float, float] = kernels.steps(*self._shape)
         return steps
 
     @property
@@ -272,7 +282,7 @@ class SparseElimination(Elimination):
         return out / out.sum(), self.error + (1.01 * UNIT * (worst + self.n_states + 3) if np.isfinite(worst) else UNPROVED)
 
 
-def fill_order(start: np.ndarray, index: np.ndarray) -> np.ndarray:
+def least_degree(start: np.ndarray, index: np.ndarray) -> np.ndarray:
     """Return the states by least degree, an order that keeps the factors sparse (SuperLU's; nothing is factorized here)."""
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import spilu

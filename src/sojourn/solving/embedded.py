@@ -1,7 +1,7 @@
 """Modified policy iteration at the jumps of the model: a Bellman step, then sweeps of the policy it chose, and so on.
 
 The gain comes out of the sweeps as reward per sweep over time per sweep, so that rates need not be made alike, and each sweep uses
-what it has just found (Gauss-Seidel), in ascending and descending order in turn.  Fast wherever chains forget where they came
+what it has just found (Gauss-Seidel), two in ascending order, one in descending.  Fast wherever chains forget where they came
 from within some hundred jumps; where they do not, it is seen early and `ended` is False.
 """
 
@@ -13,16 +13,19 @@ import numpy as np
 
 from sojourn.kernels import embedded as kernels
 from sojourn.model.progress import Progress
-from sojourn.solving.arrays import Arrays
+from sojourn.solving.arrays import Arrays, unsigned
 from sojourn.solving.parts import in_parts
 
 CLOSER = 0.2  # sweeps of a policy end when their residual is this share of what it was
-DEEPER = 0.01  # the same for the last policy, so that ties are seen as such
-IN_A_ROW = 50  # sweeps of a policy at most
-TRIAL = 40  # sweeps after which the pace so far must promise an end
-STRETCH = 1.2  # of each change, once sweeps are many: on grids a third fewer of them; larger ones diverge on some
-MANY = 80  # sweeps after which policies have mostly settled
+DEEPER = 0.2  # the same for the last policy, unless it is as exact, so that ties are seen as such
+IN_A_ROW = 10  # sweeps of a policy at most
+SETTLED, LONGER = 0.01, 3  # where it changed in a smaller share of the states, so many times as many, and half the residual
+TRIAL, FEW = 40, 50_000  # sweeps, and FEW / states more, after which (or after a 20th of all) the pace must promise an end
+STRETCH = 1.35  # of each change, once sweeps are many: on grids fewer than half of them
+LESS = 0.7  # of it, each time that makes things worse
+MANY = 40  # sweeps after which policies have mostly settled
 EPSILON = float(np.finfo(float).eps)
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass
@@ -50,14 +53,26 @@ def bellman(model: Arrays, guess: Guess, slack: float) -> int:
 
     With `slack`, a pair must gain more than that multiple of what the state's own equation is off by.
     """
+    rows = model.fast
+
     def part(first: int, last: int) -> tuple[float, float, int]:
-        low, high, changes = kernels.best_step(model.pair_start, model.row_start, model.next_state, model.probability, model.rate,
-                                               model.income, guess.gain, guess.u, slack, first, last, guess.pairs)
+        low, high, changes = kernels.best_step(*rows, guess.gain, guess.u, slack, first, last, guess.pairs)
         return float(low), float(high), int(changes)
 
     found = in_parts(part, model.n_states, len(model.next_state))
     guess.low, guess.high = min(low for low, _, _ in found), max(high for _, high, _ in found)
     return sum(changes for _, _, changes in found)
+
+
+def smooth(model: Arrays, guess: Guess, most: int) -> None:
+    """Sweep the Bellman equation itself, at the gain of `guess`, up to `most` times: u and pairs follow each other step by step.
+
+    Where u solves the equations of a policy, u <= T u, and sweeps keep that: the gain of the new policy is no less.
+    """
+    for sweep in range(most):
+        changes = kernels.best_sweep(*model.fast, guess.gain, guess.u, sweep % 2 == 1, guess.pairs)
+        if sweep % 2 and not changes:
+            return
 
 
 def scale_of(model: Arrays, guess: Guess) -> float:
@@ -75,30 +90,38 @@ def swept(model: Arrays, tolerance: float, most: int, progress: Progress) -> Gue
     visit = model.income / model.rate
     xy, grown = np.zeros((n, 2)), np.empty((n, 2))
     highest = float(np.abs(model.income).max())
-    begun, stretch = False, 1.0
+    rows, stretch = None, 1.0
     while True:
         before = guess.width
         changes = bellman(model, guess, 0.0)
-        if guess.sweeps >= MANY:
-            stretch = STRETCH if stretch >= 1.0 and not guess.width > 2 * before else 0.0  # once it went astray: plain for good
-        goal = tolerance * scale_of(model, guess)
+        goal = tolerance * abs(guess.gain)
+        if guess.width <= goal:
+            goal = tolerance * scale_of(model, guess)
         guess.widths.append((guess.sweeps, guess.width))
         progress.show("sweeps", guess.sweeps, guess.width, goal)
         guess.ended = guess.width <= goal
-        if (guess.ended and guess.deepened) or guess.sweeps >= most or guess.width <= EPSILON * highest:
+        enough = guess.ended and (guess.deepened or guess.width <= DEEPER * goal)
+        if enough or guess.sweeps >= most or guess.width <= EPSILON * highest:
             return guess
-        if guess.sweeps >= max(TRIAL, most // 10) and not _expected_end(guess.widths, goal) <= most:
+        if guess.sweeps >= max(TRIAL + FEW // n, most // 20) and not _expected_end(guess.widths, goal) <= most:
             return guess
-        if changes or not begun:
-            begun = True
-            start, to, p, reward, time = kernels.chosen_rows(model.row_start, model.next_state, model.probability, model.rate,
-                                                             visit, guess.pairs)
+        if changes or rows is None:
+            rows = _rows(model, visit, guess.pairs)
+        if guess.sweeps >= MANY:
+            stretch = STRETCH if stretch == 1.0 else 1.0 + (stretch - 1.0) * (LESS if guess.width > 2 * before else 1.0)
+        settled = changes <= SETTLED * n
+        share, row = (CLOSER / 2, LONGER * IN_A_ROW) if settled else (CLOSER, IN_A_ROW)
         guess.deepened = guess.ended
-        guess.gain, made = kernels.sweep_on(start, to, p, reward, time, xy, grown, guess.sweeps,
-                                            max(1, min(IN_A_ROW, most - guess.sweeps)), DEEPER if guess.ended else CLOSER,
-                                            stretch or 1.0)
+        guess.gain, made = kernels.sweep_on(*rows, xy, grown, guess.sweeps, max(1, min(row, most - guess.sweeps)),
+                                            DEEPER if guess.ended else share, stretch)
         guess.sweeps += made
         kernels.settled(xy, guess.gain, guess.u)
+
+
+def _rows(model: Arrays, visit: np.ndarray, pairs: np.ndarray) -> Rows:
+    """Return (start, next, probability, reward, time) of the chain of a policy."""
+    start, to, p, reward, time = kernels.chosen_rows(model.row_start, model.next_state, model.probability, model.rate, visit, pairs)
+    return unsigned(start), unsigned(to), p, reward, time
 
 
 def _expected_end(widths: list[tuple[int, float]], goal: float) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sojourn.kernels import multigrid as kernels
+from sojourn.solving.arrays import unsigned
 
 COARSEST = 60  # groups that are solved by plain arrays
 SHRINK = 0.7  # a level must have fewer intensities than this share of the one below, else the graph does not coarsen
@@ -22,14 +23,12 @@ Enough = Callable[[float, float, int], bool]  # (least residual, most residual, 
 
 
 class Level:
-    """The equations of one level, and how to get to the next."""
+    """The equations of one level, and the groups that make up the next."""
 
     def __init__(self, start: np.ndarray, to: np.ndarray, q: np.ndarray, out: np.ndarray, w: np.ndarray):
         self.rows, self.w, self.n = (start, to, q, out), w, len(w)
-        self.group, self.law = np.empty(0, dtype=np.int32), np.empty(0)
-        self.coarse: Level | None = None
-        self.inverse: np.ndarray | None = None
-        self.h, self.v = np.empty(self.n), np.empty(self.n)
+        self.fast = unsigned(start), unsigned(to), q, out
+        self.group, self.law = np.zeros(self.n, dtype=np.int32), np.ones(self.n)
 
     def coarsen(self, law: int) -> Level | None:
         """Return the next level, weighted by `law` sweeps; None where joining does not make the equations much smaller."""
@@ -45,49 +44,34 @@ class Level:
         self.group = kernels.composed(group, above)
         return Level(start, to, coarse, out, kernels.sums(self.w, x, self.group, len(head)))
 
-    def close(self) -> None:
-        """Invert the equations of the coarsest level together with  Σ h = 0."""
+    def inverse(self) -> np.ndarray:
+        """Return the inverse, transposed, of the equations together with  Σ h = 0: a row for each right-hand side, gain last."""
         start, to, q, out = self.rows
         system = np.zeros((self.n + 1, self.n + 1))
         np.add.at(system, (np.repeat(np.arange(self.n), np.diff(start)), to), -q)
         system[np.arange(self.n), np.arange(self.n)] += out
         system[:-1, -1], system[-1, :-1] = self.w, out.max()
-        self.inverse = np.linalg.inv(system)[:, :-1]
+        return np.ascontiguousarray(np.linalg.inv(system)[:, :-1].T)
 
-    def cycle(self, b: np.ndarray) -> tuple[np.ndarray, float, np.ndarray | None]:
-        """Return (h, gain, d h - q h + gain w) that nearly solve the equations for b; the last is None where they are exact."""
-        if self.inverse is not None:
-            found = self.inverse @ b
-            return found[:-1], float(found[-1]), None
-        assert self.coarse is not None
-        h, v, rest = self.h, self.v, np.empty(self.coarse.n)
-        kernels.down(*self.rows, self.law, self.group, b, h, v, rest)
-        correction, gain = self.coarse.solve(rest)
-        kernels.up(*self.rows, self.w, self.group, b, h, v, correction, gain)
-        return h, gain, v
 
-    def solve(self, b: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return (h, gain) by at most two steps of the minimal-residual method; `b` is used up."""
-        h, gain, v = self.cycle(b)
-        if v is None:
-            return h, gain
-        size, along, before = kernels.inner_products(v, b)
-        if not size > 0:
-            return h, gain
-        step = along / size
-        if before - step * along <= ENOUGH**2 * before:
-            return step * h, step * gain
-        first, first_v, first_gain = h.copy(), v.copy(), gain
-        kernels.reduced(b, v, step)
-        h, gain, v = self.cycle(b)
-        assert v is not None
-        common = kernels.inner_products(first_v, v)[1] / size
-        kernels.reduced(v, first_v, common)
-        size, along, _ = kernels.inner_products(v, b)
-        if not size > 0:
-            return step * first, step * first_gain
-        second = along / size
-        return (step - second * common) * first + second * h, (step - second * common) * first_gain + second * gain
+class Coarse:
+    """All levels but the finest, one after another in the same arrays."""
+
+    def __init__(self, levels: list[Level]):
+        self.ends = np.cumsum([(0, 0), *((level.n, len(level.rows[2])) for level in levels)], axis=0)
+        self.rows = [np.concatenate(part) for part in zip(*(
+            (*level.fast, level.w, level.law, level.group) for level in levels), strict=True)]
+        self.inverse, n = levels[-1].inverse(), int(self.ends[-1, 0])
+        self.b, self.h, self.scratch = np.empty(n), np.empty(n), np.empty((3, n))
+        self.n = levels[0].n
+
+    def solve(self) -> tuple[np.ndarray, float]:
+        """Return (h, gain) that nearly solve the equations of the first of these levels for the first part of `b`."""
+        start, to, q, out, w, law, group = self.rows
+        v, first, first_v = self.scratch
+        gain = kernels.solve_level(self.ends, start, to, q, out, w, law, group, self.inverse, self.b, self.h, v, first, first_v,
+                                   ENOUGH, 0)
+        return self.h[: self.n], gain
 
 
 class Multigrid:
@@ -99,17 +83,29 @@ class Multigrid:
     def __init__(self, rows: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], law: int = 2):
         level = self.finest = Level(*rows, np.ones(len(rows[3])))
         self.usable = False
+        levels = []
         while level.n > COARSEST:
             above = level.coarsen(law)
             if above is None or not above.rows[3].min() > 0:
                 return
-            level.coarse = above
             level = above
+            levels.append(level)
+        if not levels:
+            return
         try:
-            level.close()
+            self.coarse = Coarse(levels)
         except np.linalg.LinAlgError:
             return
-        self.usable = level is not self.finest
+        self.usable = True
+
+    def cycle(self, b: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+        """Return (h, gain, d h - q h + gain w) that nearly solve the finest equations for b."""
+        top, coarse = self.finest, self.coarse
+        h, v = np.empty(top.n), np.empty(top.n)
+        kernels.down(*top.fast, top.law, top.group, b, h, v, coarse.b[: coarse.n])
+        correction, gain = coarse.solve()
+        kernels.up(*top.fast, top.w, top.group, b, h, v, correction, gain)
+        return h, gain, v
 
     def improve(self, income: np.ndarray, h: np.ndarray, gain: float, enough: Enough) -> float:
         """Bring (h, gain) nearer to the solution for `income`, h in place, until `enough`; return the gain."""
@@ -117,20 +113,18 @@ class Multigrid:
         rest = np.empty(top.n)
         cycles = 0
         while True:
-            least, most = kernels.left_over(*top.rows, top.w, income, h, gain, rest)
+            least, most = kernels.left_over(*top.fast, top.w, income, h, gain, rest)
             if enough(least, most, cycles):
                 return gain
             gain, cycles = self._round(rest, h, gain, enough, cycles)
 
     def _round(self, rest: np.ndarray, h: np.ndarray, gain: float, enough: Enough, cycles: int) -> tuple[float, int]:
         """Go through up to `KEPT` cycles, each with the least residual over all directions since the round began."""
-        top = self.finest
         kept: list[tuple[np.ndarray, float, np.ndarray]] = []
         mixing, steps = np.zeros((KEPT, KEPT)), np.zeros(KEPT)
         while len(kept) < KEPT:
-            e, shift, v = top.cycle(rest)
-            assert v is not None
-            e, v, k = e.copy(), v.copy(), len(kept)
+            e, shift, v = self.cycle(rest)
+            k = len(kept)
             for i, (_, _, old) in enumerate(kept):
                 mixing[i, k] = kernels.inner_products(old, v)[1]
                 kernels.reduced(v, old, mixing[i, k])

@@ -12,7 +12,7 @@ import numpy as np
 from sojourn.kernels import coarse_model, multigrid
 from sojourn.model.progress import Progress
 from sojourn.solving.arrays import Arrays
-from sojourn.solving.embedded import Guess, bellman, scale_of, swept
+from sojourn.solving.embedded import Guess, bellman, scale_of, smooth, swept
 from sojourn.solving.multigrid import Multigrid
 
 SMALLEST = 300  # states of a model that is not made smaller any more
@@ -22,18 +22,22 @@ ROUGH_ROUNDS = 3  # policies of a smaller model at most
 LAWS = (2, 0, 12)  # sweeps for the weights of a group's states, tried in this order: no number of them suits every model
 ROUNDS = 60  # policies of the model itself at most
 CLOSER = 0.1  # an evaluation ends when its residual is this share of the one before, or of the best Bellman step
-DEEPER = 0.1  # the same once the gain is known well enough: a last evaluation so that ties are seen as such
+DEEPER = 0.2  # the same once the gain is known well enough: a last evaluation, unless it is as exact, so that ties are seen as such
+SMOOTH = 4  # sweeps of the Bellman equation after an evaluation
 CYCLES = 30  # of one evaluation at most
 FAILURES = 3  # evaluations that may need all of these without a Bellman step half as wide as the best before
 
 
-def nested(model: Arrays, n_actions: int, tolerance: float, progress: Progress) -> Guess:
-    """Return the guess whose Bellman step is at most `tolerance` wide, relative to the gain, or how far it got."""
+def nested(model: Arrays, n_actions: int, tolerance: float, progress: Progress, brief: bool = False) -> Guess:
+    """Return the guess whose Bellman step is at most `tolerance` wide, relative to the gain, or how far it got.
+
+    `brief`: leave it at the first evaluation that does not converge.
+    """
     best: Guess | None = None
-    for law in LAWS:
+    for law in LAWS[:1] if brief else LAWS:
         guess = _start(model, n_actions, law, progress)
         guess.start = guess.pairs.copy()
-        _iterate(model, guess, tolerance, law, ROUNDS, progress)
+        _iterate(model, guess, tolerance, law, ROUNDS, progress, 1 if brief else FAILURES)
         best = guess if best is None or guess.ended or guess.width < best.width else best
         if guess.ended:
             break
@@ -69,7 +73,8 @@ def _smaller(model: Arrays, usual: np.ndarray, n_actions: int) -> tuple[np.ndarr
     return group, Arrays(*coarse_model.coarse_model(*model, group, head, link, n_actions, usual))
 
 
-def _iterate(model: Arrays, guess: Guess, tolerance: float, law: int, rounds: int, progress: Progress) -> None:
+def _iterate(model: Arrays, guess: Guess, tolerance: float, law: int, rounds: int, progress: Progress,
+             patience: int = FAILURES) -> None:
     """Improve `guess` in place until its Bellman step is narrow enough, or `rounds` policies were tried."""
     best, failures, changes = np.inf, 0, 1
     levels: Multigrid | None = None
@@ -85,13 +90,16 @@ def _iterate(model: Arrays, guess: Guess, tolerance: float, law: int, rounds: in
         if not np.isfinite(guess.gain):
             return
         guess.sweeps += evaluation.cycles
-        changes = bellman(model, guess, 1.0)
+        before = guess.pairs.copy()
+        smooth(model, guess, SMOOTH)
+        bellman(model, guess, 1.0)
+        changes = int(np.count_nonzero(guess.pairs != before))
         failures += evaluation.failed and not guess.width < best / 2
         best = min(best, guess.width)
         goal = tolerance * scale_of(model, guess)
         progress.show(f"multigrid on {model.n_states:,} states", guess.sweeps, guess.width, goal)
-        before, guess.ended = guess.ended, guess.width <= goal
-        if (before and guess.ended) or failures >= FAILURES:
+        deepened, guess.ended = guess.ended, guess.width <= goal
+        if (guess.ended and (deepened or guess.width <= DEEPER * goal)) or failures >= patience:
             return
 
 

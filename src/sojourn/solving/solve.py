@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from sojourn.solving.embedded import Guess
 
 METHODS = ("policy-iteration", "sweeps", "multigrid", "value-iteration", "linear-programming")
-TRIAL = 700  # sweeps that must promise an end, where multigrid is the other way
+TRIAL = 700  # sweeps that must promise an end, where there are other ways
 MANY = 100_000  # sweeps of `sweeps` by name
 LONG = 150_000_000_000  # jumps that sweeps may look at, all actions counted, where nothing else gets there
-HUGE = 200_000  # states above which sweeps are tried at length before an elimination
 DIRECT = 1000  # states up to which a method by name ends with policy iteration
 Answer = tuple[np.ndarray, float, np.ndarray, int, PolicyValue | None]  # pair per state, gain, bias, iterations, value if evaluated
 
@@ -50,10 +49,11 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9, progress:
     """Return the optimal gain (reward per unit time), bias (0 in state 0), policy and the bounds that prove the gain.
 
     `method`: `policy-iteration` (elimination), `sweeps`, `multigrid`, `value-iteration`, `linear-programming`, or `auto`: small
-    models and lines by policy iteration; others by sweeps if these promise a soon end, else by multigrid; and the next one where
-    a proof is too wide.  `progress` writes a line on stderr from two seconds on.  `tolerance` is the width of the proved interval
-    relative to |gain|; where the gain is so near 0 that floats cannot prove that much, what they prove is accepted and
-    `note` says so.  A wider one raises ToleranceError, which holds the answer in `.best`.
+    models and lines by policy iteration; others by sweeps if these promise a soon end, else by multigrid, and where that does not
+    converge by policy iteration; and the next one where a proof is too wide.  `progress` writes a line on stderr from two seconds
+    on.  `tolerance` is the width of the proved interval relative to |gain|; where the gain is so near 0 that floats cannot prove
+    that much, what they prove is accepted and `note` says so.  A wider one raises ToleranceError, which holds the answer in
+    `.best`.
     A model whose optimal gain depends on the state is refused with the reason.
 
     >>> model = CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[3.0, 5], [2, 7]], [[5.0, 8], [-4, -12]])
@@ -78,15 +78,14 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9, progress:
 
 def _first_that_proves(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress) -> Solution:
     """Return the solution by the first method whose proof is as narrow as asked; where none is, raise the best failure."""
-    order: tuple[str, ...] = ("sweeps", "multigrid", "policy-iteration", "sweeps", "value-iteration")
-    if model.n_states > HUGE:
-        order = ("sweeps", "multigrid", "sweeps", "policy-iteration", "value-iteration")
+    long = LONG // (len(model.next_state) + 1)
+    steps = [("sweeps", TRIAL), ("multigrid", TRIAL), ("policy-iteration", long), ("sweeps", long), ("multigrid", long),
+             ("value-iteration", long)]
     if model.n_states <= DENSE or is_line(model, start):
-        order = ("policy-iteration", "value-iteration")
+        steps = [("policy-iteration", long), ("value-iteration", long)]
     best: ToleranceError | None = None
-    for at, name in enumerate(order):
+    for name, patience in steps:
         try:
-            patience = LONG // (len(model.next_state) + 1) if at else TRIAL
             return _proved(model, start, name, tolerance, said, patience)
         except NotEnded as stopped:
             start = stopped.pairs if stopped.pairs is not None else start
@@ -187,8 +186,24 @@ def _lowest_gain(chosen: np.ndarray, pairs: np.ndarray, own: float, proofs: Sequ
 
 
 def _policy_iteration(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, patience: int) -> Answer:
-    pairs, value, iterations = improve_until_optimal(model, start)
-    return pairs, value.gain, value.bias, iterations, value
+    """Until nothing improves; where the method was not asked for by name, large models as far as `tolerance` needs."""
+    if not patience or model.n_states <= DIRECT:
+        pairs, value, iterations = improve_until_optimal(model, start)
+        return pairs, value.gain, value.bias, iterations, value
+    from sojourn.solving.embedded import Guess, bellman, scale_of
+
+    arrays, guess = arrays_of(model), Guess(start, 0.0, np.zeros(0))
+
+    def enough(pairs: np.ndarray, value: PolicyValue) -> bool:
+        guess.pairs, guess.gain, guess.u, guess.sweeps = pairs.copy(), value.gain, value.bias, guess.sweeps + 1
+        bellman(arrays, guess, 0.0)
+        goal = tolerance / 4 * scale_of(arrays, guess)
+        said.show("policy iteration", guess.sweeps, guess.width, goal)
+        guess.ended = guess.width <= goal
+        return guess.ended
+
+    pairs, value, iterations = improve_until_optimal(model, start, enough)
+    return pairs, value.gain, value.bias, iterations, None if guess.ended else value
 
 
 def _sweeps(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, patience: int) -> Answer:
@@ -200,7 +215,7 @@ def _sweeps(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, p
 def _multigrid(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, patience: int) -> Answer:
     from sojourn.solving.nested import nested
 
-    return _finished(model, nested(arrays_of(model), model.n_actions, tolerance / 4, said), patience)
+    return _finished(model, nested(arrays_of(model), model.n_actions, tolerance / 4, said, patience == TRIAL), patience)
 
 
 def _finished(model: CTMDP, guess: Guess, patience: int) -> Answer:

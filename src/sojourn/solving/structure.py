@@ -188,7 +188,7 @@ def restricted(model: CTMDP, states: np.ndarray, pairs: np.ndarray) -> CTMDP:
     jumps = np.repeat(model.row_start[pairs] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) + np.arange(lengths.sum())
     count = np.bincount(number[model.pair_state[pairs]], minlength=len(states))
     paid = model.transition_reward
-    return model.replace(
+    return model.rebuilt(
         pair_start=np.concatenate([[0], np.cumsum(count)]).astype(np.int64), pair_action=model.pair_action[pairs],
         row_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), next_state=number[model.next_state[jumps]],
         probability=model.probability[jumps], rate=model.rate[pairs], reward=model.reward[pairs],
