@@ -1,6 +1,7 @@
 """`solve` beside the solvers of other packages: the same models, the same precision (1e-6 relative), a process for each.
 
     python benchmarks/solving.py --peers PYTHON [--states 1000000] [--minutes 10] [--only TEXT] [--json FILE] [--programs A,B]
+    python benchmarks/solving.py --json FILE --markdown
 
 PYTHON is the interpreter of an environment with `stormpy`, `mdpsolver` and `pymdptoolbox`; without it only our own figures are
 printed.  Every process is held to one processor.  Storm reads `.drn` files: the uniformized model as an MDP, and the model itself
@@ -15,7 +16,6 @@ import argparse
 import json
 import os
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -31,7 +31,6 @@ from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.solve import solve
 
 TOLERANCE = 1e-6
-BUSY = 4  # minutes by the clock for one of CPU time, on a busy machine
 PROGRAMS = ("sojourn", "storm", "storm-ma", "mdpsolver", "pymdptoolbox")
 HERE = Path(__file__).resolve()
 
@@ -107,22 +106,35 @@ def our_own(name: str) -> dict[str, Any]:
             "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 
+def processor_seconds(process: subprocess.Popen[str]) -> float:
+    """Return what a running process has used, from /proc: a limit set in the process itself would make its own clock coarse."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except FileNotFoundError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def run(command: list[str], minutes: float) -> dict[str, Any]:
     """Run a process on one processor, for `minutes` of its time at most, and return what it prints, or why there is nothing."""
-    def held() -> None:
+    def one_processor() -> None:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-        resource.setrlimit(resource.RLIMIT_CPU, (round(60 * minutes), round(60 * minutes) + 5))
 
     one_thread = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=BUSY * 60 * minutes, preexec_fn=held, env=one_thread)
-    except subprocess.TimeoutExpired:
-        return {"failed": f"not ended after {BUSY * minutes:g} min by the clock"}
-    if done.returncode == -signal.SIGXCPU:
-        return {"failed": f"not ended after {minutes:g} min of CPU time"}
-    if done.returncode:
-        return {"failed": (done.stderr.strip().splitlines() or ["ended without a word"])[-1][:70]}
-    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=one_processor,
+                               env=one_thread)
+    while True:
+        try:
+            printed, trouble = process.communicate(timeout=1)
+            break
+        except subprocess.TimeoutExpired:
+            if processor_seconds(process) > 60 * minutes:
+                process.kill()
+                process.communicate()
+                return {"failed": f"not ended after {minutes:g} min of CPU time"}
+    if process.returncode:
+        return {"failed": (trouble.strip().splitlines() or ["ended without a word"])[-1][:70]}
+    return dict(json.loads(printed.strip().splitlines()[-1]))
 
 
 def row_of(name: str, program: str, python: str | None, minutes: float, files: Path, gain: float | None) -> dict[str, Any]:
@@ -194,6 +206,28 @@ def table_lines(name: str, found: dict[str, dict[str, Any]]) -> list[str]:
     return lines
 
 
+def cell(row: dict[str, Any] | None) -> str:
+    """Return CPU seconds and megabytes, or why there are none."""
+    if row is None:
+        return "not run"
+    if "failed" in row:
+        return "no memory" if "Memory" in row["failed"] else row["failed"].split(":")[0].removesuffix(" of CPU time")
+    return f"{row['solve'][1]:.3g} ({row['megabytes']:.0f})"
+
+
+def markdown(rows: Rows) -> list[str]:
+    """Return the table of the documentation: CPU seconds of solving (and MB), and how many times ours the fastest peer needs."""
+    head = ["model", *PROGRAMS, "method", "fastest peer over ours"]
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * len(PROGRAMS) + "---|---:|"]
+    for name in suite(10**7):
+        found = {program: rows.get((name, program)) for program in PROGRAMS}
+        ended = [row["solve"][1] for program, row in found.items() if row and "solve" in row and program != "sojourn"]
+        own = found["sojourn"] or {}
+        ratio = f"{min(ended) / own['solve'][1]:.1f}" if ended and "solve" in own else ""
+        lines.append(f"| {name} | " + " | ".join(cell(row) for row in found.values()) + f" | {own.get('method', '')} | {ratio} |")
+    return lines
+
+
 def read_rows(keep: Path | None) -> Rows:
     """Return the rows that were kept; of several, the last."""
     if keep is None or not keep.exists():
@@ -210,10 +244,14 @@ def main() -> None:
     options.add_argument("--only", default="")
     options.add_argument("--json")
     options.add_argument("--programs", default="", help="of these only, with commas between; all by default")
+    options.add_argument("--markdown", action="store_true", help="only print the table of what `--json` keeps")
     options.add_argument("--own", help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.own:
         print(json.dumps(our_own(chosen.own)))
+        return
+    if chosen.markdown:
+        print("\n".join(markdown(read_rows(Path(chosen.json)))))
         return
     print(f"{'model':<28}{'program':<14}{'average cost':>14}{'build s':>10}{'solve CPU':>11}{'solve wall':>11}{'ratio':>9}"
           f"{'MB':>9}")

@@ -23,6 +23,8 @@ def reaches_all(pair_start, row_start, next_state):
                 stack[top] = j
                 top += 1
                 count += 1
+        if count == n:
+            return True
     return count == n
 
 

@@ -20,7 +20,7 @@ CLOSER = 0.2  # sweeps of a policy end when their residual is this share of what
 DEEPER = 0.2  # the same for the last policy, unless it is as exact, so that ties are seen as such
 IN_A_ROW = 10  # sweeps of a policy at most
 SETTLED, LONGER = 0.01, 3  # where it changed in a smaller share of the states, so many times as many, and half the residual
-TRIAL, FEW = 40, 50_000  # sweeps after which the pace so far must promise an end; FEW / states more of them
+TRIAL, FEW = 40, 50_000  # sweeps, and FEW / states more, after which (or after a 20th of all) the pace must promise an end
 STRETCH = 1.35  # of each change, once sweeps are many: on grids fewer than half of them
 LESS = 0.7  # of it, each time that makes things worse
 MANY = 40  # sweeps after which policies have mostly settled
@@ -103,7 +103,7 @@ def swept(model: Arrays, tolerance: float, most: int, progress: Progress) -> Gue
         enough = guess.ended and (guess.deepened or guess.width <= DEEPER * goal)
         if enough or guess.sweeps >= most or guess.width <= EPSILON * highest:
             return guess
-        if guess.sweeps >= TRIAL + FEW // n and not _expected_end(guess.widths, goal) <= most:
+        if guess.sweeps >= max(TRIAL + FEW // n, most // 20) and not _expected_end(guess.widths, goal) <= most:
             return guess
         if changes or rows is None:
             rows = _rows(model, visit, guess.pairs)

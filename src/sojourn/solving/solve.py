@@ -79,7 +79,7 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9, progress:
 def _first_that_proves(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress) -> Solution:
     """Return the solution by the first method whose proof is as narrow as asked; where none is, raise the best failure."""
     long = LONG // (len(model.next_state) + 1)
-    steps = [("sweeps", TRIAL), ("multigrid", TRIAL), ("policy-iteration", long), ("multigrid", long), ("sweeps", long),
+    steps = [("sweeps", TRIAL), ("multigrid", TRIAL), ("policy-iteration", long), ("sweeps", long), ("multigrid", long),
              ("value-iteration", long)]
     if model.n_states <= DENSE or is_line(model, start):
         steps = [("policy-iteration", long), ("value-iteration", long)]
