@@ -18,6 +18,7 @@ from sojourn.kernels.least_divergence import least_divergences
 from sojourn.model.checks import irreducible
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.solve import solve
+from sojourn.zoo.catalogue import make
 
 
 def random_model(n: int, actions: int = 4, successors: int = 8, seed: int = 0) -> CTMDP:
@@ -149,6 +150,22 @@ def large(n: int = 10_000) -> None:
     diameter_speed("two queues", queues(100, 100, speed=1.9), None)
     spent = best_of(1, lambda: made.append(gap_of(best, irreducible(model))))
     line(f"g and g_step, S = {n:,}", spent, "s", None, "exact" if made[-1].exact else "attained, an upper bound")
+    for name in ("tandem", "routing"):
+        for load, words in ((0.6, ""), (0.99, ", load 0.99")):
+            grid(name + words, make(name, capacity=99, arrival_rate=load * (1.6 if name == "routing" else 1.0)))
+
+
+def grid(name: str, model: CTMDP) -> None:
+    """Two queues of 100 x 100: verdict, gaps and K, g, and D, each with what is proved."""
+    made: list = []
+    line(f"verdict, {name}, S = {model.n_states:,}", best_of(1, lambda: made.append(irreducible(model))), "s", None)
+    verdict, best = made[0], optimum(model, solve(model))
+    spent = best_of(1, lambda: made.append(least_divergence(best, model.bounds)))
+    line(f"K for all pairs, {name}", spent, "s", None, f"{int(made[-1].critical.sum()):,} critical")
+    spent = best_of(1, lambda: made.append(gap_of(best, verdict)))
+    low, high = made[-1].bounds
+    line(f"g and g_step, {name}", spent, "s", None, f"g = {made[-1].value:.6g}, proved in [{low:.6g}, {high:.6g}]")
+    diameter_speed(name, model, None)
 
 
 def main() -> None:

@@ -121,3 +121,60 @@ def test_a_state_that_cannot_be_reached_makes_the_diameter_infinite():
     found = diameter(model)
     assert found.value == np.inf and found.pair == (1, 0)
     assert diameter(CTMDP.from_arrays([[[1.0]]], [[1.0]])).value == 0.0
+
+
+def short_jumps(rng, n, actions, width):
+    """Return a model whose jumps go at most `width` states far, some of them seldom."""
+    rows = np.zeros((n, actions, n))
+    for s in range(n):
+        for a in range(actions):
+            near = np.arange(max(0, s - width), min(n, s + width + 1))
+            kept = near[(rng.random(len(near)) < 0.5) | (np.abs(near - s) == 1)]
+            rows[s, a, kept] = rng.random(len(kept)) ** rng.integers(1, 6)
+    rows /= rows.sum(axis=-1, keepdims=True)
+    return CTMDP.from_arrays(rows, 10.0 ** rng.uniform(-1, 1, (n, actions)), normalize_rows=True)
+
+
+def test_large_models_with_short_jumps_are_bracketed_by_a_net_of_policies(monkeypatch):
+    rng = np.random.default_rng(5)
+    models = [short_jumps(rng, int(rng.integers(2, 40)), int(rng.integers(1, 4)), int(rng.integers(1, 5))) for _ in range(30)]
+    exact = [diameter(model) for model in models]
+    monkeypatch.setattr(module, "EXACT_STATES", 1)
+    for model, known in zip(models, exact, strict=True):
+        low, high = diameter(model).bounds
+        assert low <= known.bounds[1] and known.bounds[0] <= high <= 1.01 * known.value
+
+
+def test_one_policy_alone_bounds_the_diameter_from_above_and_says_so_when_floats_do_not_reach(monkeypatch):
+    """With a single target the bracket is wide and still holds; a net whose visits are miscounted does not hold."""
+    rng = np.random.default_rng(8)
+    models = [short_jumps(rng, 30, 2, 2) for _ in range(12)]
+    exact = [diameter(model) for model in models]
+    monkeypatch.setattr(module, "EXACT_STATES", 1)
+    monkeypatch.setattr("sojourn.instance.diameter_net.WORK", -1.0)
+    for model, known in zip(models, exact, strict=True):
+        low, high = diameter(model).bounds
+        assert low <= known.bounds[1] and known.bounds[0] <= high < np.inf
+    from sojourn.instance import cycles
+
+    right = cycles.band_cycles
+
+    def wrong(*given):
+        home, rounds, visits, own, *rest = right(*given)
+        return home, rounds, visits * 1e3, own, *rest
+
+    monkeypatch.setattr(cycles, "band_cycles", wrong)
+    assert any(diameter(model).bounds[1] < known.bounds[0] for model, known in zip(models, exact, strict=True))
+    monkeypatch.setattr(cycles, "band_cycles", lambda *given: (*right(*given)[:-1], np.inf))
+    assert diameter(models[0]).bounds[1] == np.inf
+
+
+def test_where_jumps_are_long_a_very_large_model_has_a_lower_end_only(random_model, monkeypatch):
+    model = random_model(np.random.default_rng(9), 60, 2, 5)
+    known = diameter(model)
+    monkeypatch.setattr(module, "EXACT_STATES", 1)
+    monkeypatch.setattr(module, "NETTED", 0.0)
+    assert diameter(model).value == pytest.approx(known.value, rel=1e-8)
+    monkeypatch.setattr("sojourn.instance.diameter_bracket.Bracket.ALL", 1)
+    low, high = diameter(model).bounds
+    assert 0.5 * known.value <= low <= known.bounds[1] and high == np.inf

@@ -15,6 +15,7 @@ from sojourn.instance.sparse_targets import SparseTargets
 from sojourn.model.checks import irreducible
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.evaluate import evaluate
+from sojourn.solving.solve import solve
 
 
 def compare(exact):
@@ -120,6 +121,7 @@ def test_large_models_get_the_same_gap_whether_they_mix_fast_or_slowly(random_mo
         with monkeypatch.context() as patch:
             patch.setattr(module, "DENSE_STATES", 100)
             patch.setattr(module, "CHEAP", cheap)
+            patch.setattr(module, "_by_hub_pays", lambda best: False)
             found = gain_gap(model)
         proved = model is fast or cheap > 0  # else: attained, with an open lower end, and said so
         assert exact.exact and found.exact == proved and found.pair == exact.pair
@@ -174,3 +176,61 @@ def test_a_gap_below_the_floats_that_keep_their_digits_is_not_called_exact():
     found = gain_gap(case(43, 3509).model)  # 2.96e-322: the value has two digits, and the interval once had none to spare
     low, high = found.bounds
     assert low == 0 and found.value <= high <= 1e-290 and not found.exact
+
+
+def banded(rng, n, actions, width, power=5):
+    """Return a model whose jumps go at most `width` states far, some of them seldom."""
+    rows = np.zeros((n, actions, n))
+    for s in range(n):
+        for a in range(actions):
+            near = np.arange(max(0, s - width), min(n, s + width + 1))
+            kept = near[(rng.random(len(near)) < 0.5) | (np.abs(near - s) == 1)]
+            rows[s, a, kept] = rng.random(len(kept)) ** rng.integers(1, power + 1)
+    rows /= rows.sum(axis=-1, keepdims=True)
+    return CTMDP.from_arrays(rows, 10.0 ** rng.uniform(-1, 1, (n, actions)), rng.normal(size=(n, actions)), normalize_rows=True)
+
+
+def test_large_models_with_short_jumps_go_by_a_hub_and_have_the_same_gap(monkeypatch):
+    rng = np.random.default_rng(61)
+    models = [banded(rng, int(rng.integers(3, 40)), int(rng.integers(2, 4)), int(rng.integers(1, 5))) for _ in range(25)]
+    exact = [gain_gap(model) for model in models]
+    monkeypatch.setattr("sojourn.instance.deviations.DENSE_STATES", 1)
+    for model, known in zip(models, exact, strict=True):
+        found = gain_gap(model)
+        assert found.value == pytest.approx(known.value, rel=1e-9)
+        for mine, true in ((found.bounds, known.bounds), (found.per_decision_bounds, known.per_decision_bounds)):
+            assert mine[0] <= true[1] and true[0] <= mine[1] and mine[1] <= mine[0] * (1 + 1e-8)
+        gain = evaluate(model, found.policy).gain
+        assert solve(model).gain - gain == pytest.approx(found.value, rel=1e-6, abs=1e-12)
+
+
+def test_a_wrong_visit_count_of_the_hub_is_seen_in_the_gap(monkeypatch):
+    """A planted fault: visits a tenth too many move the gap out of the interval that is known to hold it."""
+    from sojourn.instance import cycles
+
+    model = banded(np.random.default_rng(62), 20, 2, 2)
+    known = gain_gap(model)
+    monkeypatch.setattr("sojourn.instance.deviations.DENSE_STATES", 1)
+    right = cycles.band_cycles
+
+    def wrong(*given):
+        home, rounds, visits, *rest = right(*given)
+        return home, rounds, visits * 1.1, *rest
+
+    monkeypatch.setattr(cycles, "band_cycles", wrong)
+    found = gain_gap(model)
+    assert not (found.bounds[0] <= known.bounds[1] and known.bounds[0] <= found.bounds[1])
+
+
+def test_above_the_size_at_which_all_are_compared_the_gap_is_attained_and_open_below(random_model, monkeypatch):
+    model = random_model(np.random.default_rng(63), 60, 2, 5)
+    known = gain_gap(model)
+    for name, value in (("DENSE_STATES", 1), ("ALL", 1), ("CANDIDATES", 60)):
+        monkeypatch.setattr(f"sojourn.instance.deviations.{name}", value)
+    monkeypatch.setattr("sojourn.instance.deviations._by_hub_pays", lambda best: False)
+    found = gain_gap(model)
+    assert found.bounds[0] == 0 and found.bounds[1] >= known.bounds[0] and found.value >= known.value * (1 - 1e-9)
+    assert found.value <= 3 * known.value
+    monkeypatch.setattr("sojourn.instance.first_passage.Passage.by_steps", lambda *_: None)
+    loose = gain_gap(model)
+    assert loose.bounds[0] == 0 and loose.bounds[1] >= known.value and loose.policy is None

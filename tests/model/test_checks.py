@@ -138,3 +138,21 @@ def test_all_verdicts_print_one_a_line():
 def test_rate_bounds_are_told_with_their_values():
     model = CTMDP.from_arrays([[[0, 1]], [[1, 0]]], [[2.0], [0.5]], rate_bounds=(0.25, 4))
     assert rates_bounded(model) and "0.5 to 2" in rates_bounded(model).statement and "[0.25, 4]" in rates_bounded(model).statement
+
+
+def test_irreducible_is_what_looking_at_every_state_says():
+    """Only states that no sure jump enters are looked at; the answer is the one of all of them."""
+    from sojourn.model.forced import Forced
+
+    rng, answers = np.random.default_rng(17), []
+    for _ in range(300):
+        n, actions = int(rng.integers(2, 9)), int(rng.integers(1, 4))
+        rows = (rng.random((n, actions, n)) < rng.uniform(0.15, 0.7)) * 1.0
+        rows[np.arange(n), :, (np.arange(n) + 1) % n] += rng.random((n, actions)) < 0.6
+        rows[rows.sum(axis=-1) == 0, 0] = 1.0
+        model = CTMDP.from_arrays(rows / rows.sum(axis=-1, keepdims=True), np.ones((n, actions)), normalize_rows=True)
+        forced = Forced(model)
+        known = not any(forced.avoiding_state(j)[0].any() for j in range(n))
+        answers.append(bool(irreducible(model)))
+        assert answers[-1] == known
+    assert 30 < sum(answers) < 270

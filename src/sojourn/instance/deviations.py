@@ -12,6 +12,7 @@ import numpy as np
 
 from sojourn.errors import ToleranceError
 from sojourn.instance.all_targets import AllTargets
+from sojourn.instance.cycles import Cycles, busy_state, likely_law, short_jumps
 from sojourn.instance.first_passage import EPSILON, Passage
 from sojourn.instance.gaps import Optimum
 from sojourn.instance.one_target import Reached, reached
@@ -21,6 +22,7 @@ DENSE_STATES = 3000  # up to here all pairs of states are held in one array
 FEW_STATES = 40  # up to here each state is solved for on its own where there are ties
 CANDIDATES = 12
 BLOCK = 64  # targets at a time: their values stay in the processor's cache
+ALL = 20_000  # states up to which all deviations are compared where jumps are long
 CHEAP = 4e9  # multiplications up to which every state is solved for on its own
 
 
@@ -39,7 +41,9 @@ def least_ratios(best: Optimum) -> tuple[Least, Least]:
     model = best.model
     unit = 2.0 ** np.floor(np.log2(1.0 / model.rate.min()))  # so that the numbers inside are near 1
     costs = 1.0 / (model.rate * unit), np.ones(model.n_pairs)
-    if int(best.optimal.sum()) == model.n_states and model.n_states <= DENSE_STATES:
+    if model.n_states > DENSE_STATES and _by_hub_pays(best):
+        found = _by_hub(best, costs)
+    elif int(best.optimal.sum()) == model.n_states and model.n_states <= DENSE_STATES:
         first = np.flatnonzero(best.optimal)
         hits = AllTargets(model.matrix[first], *(cost[first] for cost in costs))
         found = [_Deviations(best, cost).without_ties(hits.hits[c], hits.error) for c, cost in enumerate(costs)]
@@ -48,6 +52,35 @@ def least_ratios(best: Optimum) -> tuple[Least, Least]:
     by_time = found[0]
     low, high = (bound / unit for bound in by_time.bounds)
     return Least(float(by_time.value / unit), (float(low), float(high)), by_time.pair, by_time.policy), found[1]
+
+
+def _by_hub_pays(best: Optimum) -> bool:
+    """Return whether jumps are short, and pairs that tie with the policy's, if any, too many to solve for each state exactly."""
+    passage = Passage(best.model.matrix, best.model.pair_state, 1.0 / best.model.rate)
+    n, each = best.model.n_states, (passage.band + 1.0) ** 2
+    return short_jumps(n, passage.band) and (_alone(best) or float(n) * n * each > CHEAP)
+
+
+def _alone(best: Optimum) -> bool:
+    """Return whether every pair but the policy's own is proved to fall short."""
+    short = best.proof.gap > best.proof.error
+    short[best.proof.pairs] = True
+    return bool(short.all())
+
+
+def _by_hub(best: Optimum, costs: tuple[np.ndarray, ...]) -> list[Least]:
+    """Return the least loss of each kind from one elimination of the optimal policy: for large models with short jumps.
+
+    The interval is proved from both sides where every other pair is proved to fall short; where pairs tie, the longest way back
+    is not that of one policy, and the lower end is 0.
+    """
+    m, own = best.model, best.proof.pairs
+    passage = Passage(m.matrix, m.pair_state, costs[0])
+    chain, first = m.matrix[own], _Deviations(best, costs[0])
+    found = Cycles(chain, np.array([cost[own] for cost in costs]), busy_state(chain), passage.place, passage.band,
+                   m.matrix[first.pairs], first.state)
+    alone = _alone(best)
+    return [first.by_hub(*found.returns(kind, cost[first.pairs]), alone) for kind, cost in enumerate(costs)]
 
 
 class _Deviations:
@@ -82,6 +115,19 @@ class _Deviations:
 
     # ---- one optimal policy ----------------------------------------------------------------------------------------
 
+    def by_hub(self, low: np.ndarray, back: np.ndarray, high: np.ndarray, alone: bool) -> Least:
+        """Return the least loss given bounds of the way back of each deviation; `alone`: the optimal policy is the only one."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            least = float(np.where(np.isinf(high), 0.0, self.gap_low / high).min()) if alone else 0.0
+            most = float((self.gap_high / low).min())
+            ratio = np.nan_to_num(self.gap / np.where(np.isnan(back), low, back), nan=np.inf)
+        ratio[self.best.doubtful[self.pairs]] = np.inf
+        i = int(np.argmin(ratio))
+        pair = int(self.pairs[i])
+        policy: np.ndarray = self.model.pair_action[self.best.proof.pairs].copy()
+        policy[self.state[i]] = self.model.pair_action[pair]
+        return Least(float(ratio[i]), _ordered(least, most, float(ratio[i])), pair, policy)
+
     def without_ties(self, hits: np.ndarray, error: np.ndarray) -> Least:
         """Return the least loss given V[s, t] for all pairs of states and the log error of each column."""
         m, owner = self.model, np.repeat(np.arange(self.model.n_pairs), np.diff(self.model.row_start))
@@ -104,6 +150,8 @@ class _Deviations:
     def with_ties(self) -> Least:
         """Return the least loss: lower bounds for all pairs first, then each state on its own until none can be less."""
         n, targets = self.model.n_states, len(np.unique(self.state))
+        if n > ALL:
+            return self._some()
         lower = np.full(len(self.pairs), np.nan)
         cheap = float(targets) * n * (self.passage.band + 1.0) ** 2 <= CHEAP
         if n > FEW_STATES and not (cheap and n > DENSE_STATES):
@@ -158,6 +206,20 @@ class _Deviations:
                 for i in np.flatnonzero(self.state == part[c]):
                     lower[i] = self.gap_low[i] / (self.back(int(i), block[:, c]) * (1 + (self.rows[i] + 6) * EPSILON))
         return lower
+
+    def _some(self) -> Least:
+        """Take a few deviations in states that are seldom visited, for what they cost: the least is attained, the lower end is 0.
+
+        Where a way back takes too long to be worked out, a loss is at most the gap per holding time.
+        """
+        often = likely_law(self.model.matrix[self.kept[self.first]])[self.state]
+        some = np.argsort(self.gap * often, kind="stable")[:CANDIDATES]
+        if self.passage.by_steps(self.first, int(self.state[some[0]])) is None:
+            most = float((self.gap_high / self.cost[self.pairs]).min())
+            return Least(most, (0.0, most), -1, None)
+        found = [self._solve(np.array([i]), np.full(len(self.pairs), np.nan)) for i in some]
+        least = min(found, key=lambda one: one.value)
+        return Least(least.value, (0.0, max(least.value, min(one.bounds[1] for one in found))), least.pair, least.policy)
 
     def _most_promising(self) -> Least:
         """Compare by one sparse factorization, not proved, and evaluate the most promising deviations; the least is attained."""

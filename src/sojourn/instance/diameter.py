@@ -1,7 +1,7 @@
 """The diameter: the longest of the shortest expected times between two states, with a proof.   Paper: eq:diameter
 
 Up to 3,000 states all pairs of states are compared (`diameter_search`), above that the diameter is bracketed without an
-array of S x S (`diameter_bracket`).
+array of S x S: models with short jumps by a hub (`diameter_net`), others block by block (`diameter_bracket`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.instance.cycles import short_jumps
 from sojourn.instance.diameter_bracket import Bracket
+from sojourn.instance.diameter_net import Net
 from sojourn.instance.diameter_search import PROVED, UP, Search
 from sojourn.instance.first_passage import Passage
 from sojourn.model.ctmdp import CTMDP, require_model
 
 EXACT_STATES = 3000  # up to here all pairs of states are compared; above, the diameter is bracketed
+NETTED = 6e8  # multiplications of an elimination, of which a net takes hundreds
 SLACK = 1e-10
 EPSILON = float(np.finfo(float).eps)
 LARGEST = float(np.finfo(float).max)
@@ -61,7 +64,7 @@ def diameter(model: CTMDP, tolerance: float = SLACK) -> Diameter:
     lost = unreachable(passage)
     if lost is not None:
         return Diameter(float("inf"), _own(model, lost), (float("inf"), float("inf")), True, 0, clock.perf_counter() - began)
-    search: Search | Bracket = Search(passage) if model.n_states <= EXACT_STATES else Bracket(passage)
+    search = _search(passage)
     search.run(tolerance)
     low, high = search.bounds()
     with np.errstate(over="ignore"):
@@ -71,6 +74,12 @@ def diameter(model: CTMDP, tolerance: float = SLACK) -> Diameter:
     return Diameter(
         value, _own(model, search.pair), (low, high), high <= low * (1 + PROVED), len(search.solved), clock.perf_counter() - began
     )
+
+
+def _search(passage: Passage) -> Search | Net | Bracket:
+    if passage.n_states <= EXACT_STATES:
+        return Search(passage)
+    return Net(passage) if short_jumps(passage.n_states, passage.band, NETTED) else Bracket(passage)
 
 
 def _own(model: CTMDP, pair: tuple[int, int]) -> tuple[Any, Any]:

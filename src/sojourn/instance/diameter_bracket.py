@@ -14,36 +14,58 @@ from sojourn.instance.sparse_targets import SparseTargets
 class Bracket:
     """For large models: blocks of targets by Bellman steps alone where they converge, a few targets solved exactly elsewhere.
 
-    No array of S x S is held.  The interval is proved as in `Search`, column by column.  Where Bellman steps do not
-    converge, its upper end comes from the policies of a few solved targets (mixed with a little of everything), each state
-    being hit by the policy that visits it most; it may be loose, and is infinite if floats cannot tell.
+    No array of S x S is held.  The interval is proved as in `Search`, column by column, the targets that little leads to first.
+    Where Bellman steps do not converge, its upper end comes from the policies of a few solved targets (mixed with a little of
+    everything), each state being hit by the policy that visits it most; it may be loose, and is infinite if floats cannot tell.
+    Above ALL states, where comparing all pairs would take hours, only some of these targets are taken: the upper end is open.
     """
 
     TARGETS, NET, SWEEPS = 6, 12, 320
+    ALL, FACTORED = 20_000, 6_000  # states up to which all targets are taken, and up to which some are factorized
+    WIDTH = 64  # targets at a time: their values stay in the processor's cache
+    FEW, WORK = 32, 2e10  # targets above that, and the multiplications to spend on them
 
     def __init__(self, passage: Passage):
         self.passage = passage
         self.value, self.pair, self.low, self.high = 0.0, (0, 0), 0.0, 0.0
         self.solved: dict[int, np.ndarray] = {}
+        self.start = float(passage.cost.mean()) * passage.n_states  # a first guess; then what the last block came to
 
     def run(self, tolerance: float) -> None:
-        for part in blocks(np.arange(self.passage.n_states)):
-            if not self._converge(part, max(tolerance, PROVED / 4)):
-                self._sample()
-                self.high = self._covered()
+        n, order = self.passage.n_states, self._hardest_first()
+        if n > self.ALL:
+            sweeps = int(np.clip(self.WORK / (self.FEW * self.passage.matrix.nnz), 8, self.SWEEPS))
+            self._converge(np.sort(order[: self.FEW]), max(tolerance, 1e-6), sweeps)
+            self.high = float("inf")
+            return
+        for part in blocks(order, self.WIDTH):
+            if not self._converge(np.sort(part), max(tolerance, PROVED / 4), self.SWEEPS):
+                self.high = float("inf")
+                if n <= self.FACTORED:
+                    self._sample()
+                    self.high = self._covered()
                 return
 
-    def _converge(self, part: np.ndarray, tolerance: float) -> bool:
+    def _hardest_first(self) -> np.ndarray:
+        """Return the targets, those first that the best choices lead to least."""
+        passage = self.passage
+        column, row = passage.matrix.indices, np.repeat(passage.state, np.diff(passage.matrix.indptr))
+        order = np.lexsort((passage.matrix.data, row, column))
+        last = np.append((np.diff(column[order]) != 0) | (np.diff(row[order]) != 0), True)
+        best = order[last]  # the most likely choice of each (state, target)
+        return np.argsort(np.bincount(column[best], passage.matrix.data[best], passage.n_states), kind="stable")
+
+    def _converge(self, part: np.ndarray, tolerance: float, sweeps: int) -> bool:
         """Sweep one block until each column is known or ruled out; return False if it does not get there."""
         cost = self.passage.cost.mean()
-        block = np.full((self.passage.n_states, len(part)), cost * self.passage.n_states)
+        block = np.full((self.passage.n_states, len(part)), self.start)
         block[part, np.arange(len(part))] = 0.0
-        for step in range(1, self.SWEEPS + 1):
+        for step in range(1, sweeps + 1):
             after = self.passage.sweep(block, part)
             block = after * np.clip(1 + (after - block).mean(axis=0) / cost, 0.5, 2.0)
-            if step % 8:
+            if step % 4 or (step < 16 and step % 8 and not self.low):  # early looks pay once there is something to compare with
                 continue
-            top = block.max(axis=0)
+            top, self.start = block.max(axis=0), float(block.mean())
             high = raised(block, self.passage.excess_above(block, part), part).max(axis=0)
             low = top / (1 + self.passage.excess_below(block, part))
             t = int(np.argmax(low))

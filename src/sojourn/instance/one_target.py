@@ -29,12 +29,16 @@ BLIND = 30  # steps of policy iteration on numbers that left the range of floats
 
 @dataclass(frozen=True, eq=False)
 class Reached:
-    """Costs `value` of reaching a target and the `choice` of each state; the best costs are value·exp(-below .. above)."""
+    """Costs `value` of reaching a target and the `choice` of each state; the best costs are value·exp(-below .. above).
+
+    `steps` is how many eliminations it took, where elimination was used.
+    """
 
     value: np.ndarray
     choice: np.ndarray
     below: float
     above: float
+    steps: int = 0
 
     def low(self) -> np.ndarray:
         """Return proved lower bounds of the best costs."""
@@ -67,6 +71,11 @@ def reached(passage: Passage, target: int, start: np.ndarray) -> Reached:
     return better if found is None or better.below + better.above < found.below + found.above else found
 
 
+def careful(passage: Passage, target: int, start: np.ndarray) -> Reached:
+    """Return the best costs of reaching `target` by elimination in order, whatever that costs: for models with short jumps."""
+    return _accurate(passage, target, start)
+
+
 def _plain(passage: Passage, target: int, start: np.ndarray) -> Reached | None:
     """Return the best costs by ordinary factorization, proved by their residuals; None where they are not positive."""
     try:
@@ -92,8 +101,9 @@ def _accurate(passage: Passage, target: int, choice: np.ndarray) -> Reached:
     busy = 1 if target == 0 else 0
     arrays = passage._arrays[:4]
     pick = np.arange(passage.n_states)
-    moved, changed, blind = False, True, 0
+    moved, changed, blind, steps = False, True, 0, 0
     for _ in range(LIMIT):
+        steps += 1
         solution, far, error, visits = band_passage(
             *arrays, choice, passage.place, passage.band, target, busy, passage.cost[choice]
         )
@@ -118,7 +128,7 @@ def _accurate(passage: Passage, target: int, choice: np.ndarray) -> Reached:
     if below + above > TIGHT and costs.max() < 1e13 * passage.cost.min():  # elsewhere values are too long for their residuals
         other = _residuals(passage, target, costs, choice)
         below, above = min(below, other[0]), min(above, other[1])
-    return Reached(costs, choice, below, above)
+    return Reached(costs, choice, below, above, steps)
 
 
 def _slack(passage: Passage, least: np.ndarray, size: np.ndarray, choice: np.ndarray) -> float:

@@ -126,18 +126,15 @@ def rates_bounded(model: CTMDP) -> Verdict:
 
 def _irreducible(forced: Forced) -> Verdict:
     model, question = forced.model, "irreducible under every policy"
-    label = forced.classes
-    representatives = np.unique(label, return_index=True)[1]
-    if len(representatives) > 1:
-        count, component = strong_components(model.n_states, forced.tail, forced.head)
-        if count > 1:  # no policy at all connects the states: a state outside a closed class is the witness
-            closed = closed_classes(model.n_states, forced.tail, forced.head)[0]
-            outside = np.flatnonzero(component != component[closed[0]])
-            representatives = outside[:1]
-        for j in representatives:
-            left, stay = forced.avoiding_state(int(j))
-            if left.any():
-                return _reducible(model, question, left, stay, int(j))
+    sources = forced.sources
+    count, component = strong_components(model.n_states, forced.tail, forced.head)
+    if count > 1:  # no policy at all connects the states: a state outside a closed class is the witness
+        closed = closed_classes(model.n_states, forced.tail, forced.head)[0]
+        sources = np.flatnonzero(component != component[closed[0]])[:1]
+    for j in sources:
+        left, stay = forced.avoiding_state(int(j))
+        if left.any():
+            return _reducible(model, question, left, stay, int(j))
     return Verdict(question, True, f"From every state every policy visits all {model.n_states} states.")
 
 

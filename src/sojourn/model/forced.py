@@ -10,6 +10,7 @@ from sojourn.model.ctmdp import CTMDP
 from sojourn.model.graph import edges, strong_components
 
 ROUNDS = 100
+FEW = 8  # states to be looked at one by one, rather than merging further
 SMALL = 16  # classes up to which all sets of classes are looked at
 SHRINK = 50  # states tried out of a closed set, to make it smaller
 EFFORT = 200_000_000  # jumps looked at before the search for two closed sets ends undecided
@@ -50,18 +51,44 @@ class Forced:
         """
         n = self.model.n_states
         label = np.arange(n)
-        choices = np.diff(self.model.pair_start)
         for _ in range(ROUNDS):
-            hits = np.unique(self.pair * n + label[self.head])  # (pair, class it may jump to)
-            state, target = self.model.pair_state[hits // n], hits % n
-            keys, count = np.unique(state * n + target, return_counts=True)
-            sure = count == choices[keys // n]
-            found, component = strong_components(n, label[keys[sure] // n], keys[sure] % n)
+            tail, head = self._sure(label)
+            found, component = strong_components(n, tail, head)
             merged = component[label]
             if found == n or len(np.unique(merged)) == len(np.unique(label)):
                 break
             label = merged
         return np.unique(label, return_inverse=True)[1]
+
+    def _sure(self, label: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the edges (class of k, J) such that every action of some state k has a successor in the class J."""
+        n = self.model.n_states
+        hits = np.unique(self.pair * n + label[self.head])  # (pair, class it may jump to)
+        keys, count = np.unique(self.model.pair_state[hits // n] * n + hits % n, return_counts=True)
+        sure = count == np.diff(self.model.pair_start)[keys // n]
+        return label[keys[sure] // n], keys[sure] % n
+
+    @cached_property
+    def sources(self) -> np.ndarray:
+        """Return one state of each class that no such edge enters: if no policy can avoid these, none can avoid any state.
+
+        A state that is visited again and again under every policy has every action lead to J now and then, so J is visited too;
+        and every class can be reached along edges from one that no edge enters.  Classes are merged until few of these are left.
+        """
+        n = self.model.n_states
+        label, count = np.arange(n), n
+        for _ in range(ROUNDS):
+            tail, head = self._sure(label)
+            component = strong_components(n, tail, head)[1]
+            label, before = component[label], count
+            entered = np.zeros(n, dtype=bool)
+            entered[component[head][component[tail] != component[head]]] = True
+            kinds, first = np.unique(label, return_index=True)
+            count = len(kinds)
+            found: np.ndarray = first[~entered[kinds]]
+            if len(found) <= FEW or count == before:
+                break
+        return found
 
     def two_closed_sets(self) -> tuple[np.ndarray, np.ndarray] | bool | None:
         """Return two disjoint sets in which a policy can stay for ever, False if there are none, None if not decided."""
