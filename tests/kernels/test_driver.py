@@ -62,7 +62,8 @@ class Setting:
         self.counts.reserve(known.n_pairs * known.n_states)
         first = np.array(known.pair_start[:-1])
         self.sampler = Sampler(index, samples, tsde, depth, rows_of(belief), 0.0, 0.0, belief.rate_min, belief.rate_max,
-                               copies_of(belief, most), belief.count, first.copy(), first.copy(), np.ones(1, dtype=np.int64))
+                               copies_of(belief, most), belief.count, first.copy(), first.copy(), np.ones(1, dtype=np.int64),
+                               index == IMED and not supports)
         begun = empty_begun(rows, known.n_states, known.n_pairs, (index != NO_INDEX) + (samples > 0))
         arrays = self.counts.arrays(np.full(len(model.next_state), -1, dtype=np.int64))
         self.ledger = empty_ledger(world_of(model, law), arrays, begun)._replace(words=stream_state(self.rng))

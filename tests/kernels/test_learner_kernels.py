@@ -83,6 +83,11 @@ def test_posterior_draws_are_the_references_bit_for_bit(seed, supports, prior, k
     assert not known_rate or (got[1] == 1.3).all()
     mean, mean_reference = posterior.posterior_mean(*args, *bounds), posterior.posterior_mean_reference(*args, *bounds)
     assert np.allclose(mean[0], mean_reference[0], rtol=1e-14) and np.allclose(mean[1], mean_reference[1], rtol=1e-14)
+    for fades in (True, False):
+        assert np.array_equal(posterior.weights_now(belief.weight, counts.visits, fades),
+                              posterior.weights_now_reference(belief.weight, counts.visits, fades))
+    shares = belief.row_start, belief.count, counts.visits, mean[0]
+    assert np.array_equal(from_python(posterior.rows_as_seen)(*shares), posterior.rows_as_seen_reference(*shares))
 
 
 @settings(max_examples=30)
@@ -140,9 +145,9 @@ def test_cheap_tries_are_insisted_on_sooner():
     start = np.array([0, 2, 4])
     row_start, next_state, probability = np.arange(5), np.array([1, 1, 0, 0]), np.ones(4)
     reward, running, rate = np.array([1.0, 0.0, 1.0, 0.99]), np.zeros(4), np.ones(4)
-    visits, greedy, k = np.array([1000, 50, 1000, 50]), np.array([0, 2]), np.array([0.0, 0.08, 0.0, 0.08])
-    index = 50 * 0.08 + np.log(50)  # 7.9, above log 1000 = 6.9; below it by less than LEEWAY
-    assert np.log(1000) < index < np.log(1000) + imed.LEEWAY
+    visits, greedy, k = np.array([1000, 50, 1000, 50]), np.array([0, 2]), np.array([0.0, 0.06, 0.0, 0.06])
+    index, asked = 50 * 0.06 + np.log(50), np.log(1000) - imed.SPARED  # 6.9 and 5.9
+    assert asked < index < asked + imed.LEEWAY
     for insisted in (insisted_kernel, imed.insisted_reference):
         model = planning.Model(start, row_start, next_state, probability, reward, running, rate)
         pair, trying = insisted(model, visits, 1.0, np.zeros(2), greedy, k)

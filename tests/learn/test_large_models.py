@@ -51,7 +51,8 @@ def test_the_pooled_mean_is_the_mean_over_all_states(garnet):
     subject = walked(garnet, "random", 60)
     start, state, count = subject.counts.rows()
     known = subject.knowledge
-    args = start, state, count, subject.counts.visits, subject.counts.holding_sum, 1 / 12, 0.1, 10.0
+    weight = 1 / (12 + np.arange(known.n_pairs))
+    args = start, state, count, subject.counts.visits, subject.counts.holding_sum, weight, 0.1, 10.0
     found = pooled_mean(PairRows(np.array(known.pair_start), np.array(known.reward), np.array(known.running)), *args)
     rows, rate = pooled_mean_reference(12, *args)
     dense = np.zeros((garnet.n_pairs + 1, 13))

@@ -47,9 +47,12 @@ def test_several_draws_per_row_free_the_default_on_a_line_with_a_tempting_small_
 
 
 def test_the_default_leaves_the_worse_of_two_regimes_close_in_gain():
+    """Staying there costs 7 times the bound, what the index alone pays in every run; the default paid more than 5 once in 300."""
     model = make("river-swim", length=6, small_reward=0.3, leak=0.01)
     bound = difficulty(model).lower_bound_constant * log(1e5)
-    assert final(model, "default", 10**5, range(6)).max() <= 5 * bound
+    default, alone = final(model, "default", 10**5, range(12)), final(model, "default", 10**5, range(4), draws=0)
+    assert alone.min() > 5 * bound
+    assert np.median(default) <= 2.5 * bound and (default > 5 * bound).sum() <= 1
 
 
 def test_the_default_has_no_linear_regret_where_the_lower_bound_is_not_defined(golden_model):

@@ -16,6 +16,7 @@ SHORTEST_GREEDY = 0.1  # two equally good actions take turns at least this share
 SHORTEST_TRIAL = 0.02  # the same for trying one that looks worse
 SMALLEST = 1e-300  # shortfall of a worth: rounding may make it 0
 LEEWAY = 2.0  # nats by which an index counts as less or more where a try is cheap or dear
+SPARED = 1.0  # nats less than log N are asked for: e^(-N K) overstates the chance that an action is better after all
 
 
 def skeleton_reference(pair_start, visits):
@@ -140,9 +141,9 @@ def index_choice(model, visits, gain, bias, greedy, rate_min, rate_max):
 def insisted_reference(model, visits, gain, bias, greedy, divergence):
     """Return (pair per state, whether it must be tried): the least index among the actions with 0 < K < inf.
 
-    It must be tried if its index is at most the greedy action's log N.  A nat of evidence about an action costs the shortfall of
-    its worth over K.  Where that is more than the mean over all pairs, the index counts as more by the log of the ratio, where it
-    is less as less, at most by LEEWAY: tries that cost little are asked for sooner.
+    It must be tried if its index is at most the greedy action's log N, less SPARED.  A nat of evidence about an action costs the
+    shortfall of its worth over K.  Where that is more than the mean over all pairs, the index counts as more by the log of the
+    ratio, where it is less as less, at most by LEEWAY: tries that cost little are asked for sooner.
     """
     pair_start, n_pairs = model.pair_start, len(visits)
     state = np.repeat(np.arange(len(greedy)), np.diff(pair_start))
@@ -161,7 +162,7 @@ def insisted_reference(model, visits, gain, bias, greedy, divergence):
                 index = visits[i] * divergence[i] + np.log(visits[i]) + min(max(np.log(price[i] / mean), -LEEWAY), LEEWAY)
             if other[i] and index < least:
                 least, pair[s] = index, i
-        trying[s] = least <= np.log(max(1, visits[greedy[s]]))
+        trying[s] = least <= np.log(max(1, visits[greedy[s]])) - SPARED
     return pair, trying
 
 
@@ -193,5 +194,5 @@ def insisted(model, visits, gain, bias, greedy, divergence):
             if index < least:
                 least = index
                 pair[s] = i
-        trying[s] = least <= np.log(max(1, visits[greedy[s]]))
+        trying[s] = least <= np.log(max(1, visits[greedy[s]])) - SPARED
     return pair, trying

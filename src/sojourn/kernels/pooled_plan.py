@@ -8,7 +8,8 @@ successors seen; all others together are the pooled one, of weight A = (S - k) a
 - Draw: gammas for the successors seen and for the pooled one.  The pooled mass falls on up to ATOMS states drawn at random, broken
   off as sticks 1 - U^(1/A): the law of many small weights of sum A (Ferguson 1973; Sethuraman 1994), but for the last stick,
   which takes the rest (where S a is far above 1, eight atoms are a coarse stand-in for the even law of all others).
-- Index: rows of the successors seen, the state of the highest bias, and the rest at the mean bias.
+- Index: rows of the successors seen, the state of the highest bias, and the rest at the mean bias; N K + log N judges them in the
+  shares in which they were seen.
 
 The planners are those of kernels/sampled_plan.py in all else.
 """
@@ -22,8 +23,8 @@ from sojourn.kernels.counts import sorted_rows
 from sojourn.kernels.imed import index_choice, insisted, skeleton
 from sojourn.kernels.jit import inlined, inner, kernel
 from sojourn.kernels.planning import Model, best_policy
-from sojourn.kernels.posterior import TRIES
-from sojourn.kernels.sampled_plan import FREEZE, decide_alone, finish, set_length
+from sojourn.kernels.posterior import TRIES, weights_now
+from sojourn.kernels.sampled_plan import FREEZE, INSISTED, TRIAL, decide_alone, finish, set_length
 
 ATOMS = 8
 SMALL = 1e-3  # a stick of a row's mass that is not broken any more
@@ -49,16 +50,17 @@ class Pooled(NamedTuple):
     time: float
     rate_min: float
     rate_max: float
-    weight: float  # of each of the S states in the prior
+    weight: np.ndarray  # per pair, of each of the S states in the prior
     draws: int  # per row and rate
     sampled: np.ndarray
     greedy: np.ndarray
     planned: np.ndarray
+    fades: bool
 
 
 def pooled_mean_reference(n_states, row_start, next_state, count, visits, holding_sum, weight, rate_min, rate_max):
-    """Return ((P, S) matrix of the Dirichlet means, rate per pair)."""
-    rows = np.full((len(visits), n_states), float(weight))
+    """Return ((P, S) matrix of the Dirichlet means, rate per pair); `weight` is each state's, per pair."""
+    rows = np.repeat(np.asarray(weight, dtype=float)[:, None], n_states, axis=1)
     for i in range(len(visits)):
         np.add.at(rows[i], next_state[row_start[i]:row_start[i + 1]], count[row_start[i]:row_start[i + 1]])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -79,11 +81,11 @@ def pooled_mean(rows, row_start, next_state, count, visits, holding_sum, weight,
     at = 0
     for i in range(n_pairs):
         start[i] = at
-        total = visits[i] + n_states * weight
+        total = visits[i] + n_states * weight[i]
         for k in range(row_start[i], row_start[i + 1]):
             to[at], p[at] = next_state[k], count[k] / total
             at += 1
-        to[at], p[at] = n_states, n_states * weight / total
+        to[at], p[at] = n_states, n_states * weight[i] / total
         at += 1
         reward[i], running[i] = rows.reward[i], rows.running[i]
         rate[i] = visits[i] / holding_sum[i] if visits[i] > 0 else np.sqrt(rate_min * rate_max)
@@ -163,6 +165,7 @@ def drawn_model(own, sampler, row_start, next_state, count, visits, holding_sum)
     q, draws, n_pairs = sampler.rows, sampler.draws, len(visits)
     n_states = len(q.pair_start) - 1
     pair_start, start = np.empty(n_states + 1, dtype=np.int64), np.empty(n_pairs * draws + 1, dtype=np.int64)
+    weight = weights_now(sampler.weight, visits, sampler.fades)
     room = draws * (len(next_state) + ATOMS * n_pairs)
     to, p = np.empty(room, dtype=np.int32), np.empty(room)
     reward, running, rate = np.empty(n_pairs * draws), np.empty(n_pairs * draws), np.empty(n_pairs * draws)
@@ -173,7 +176,7 @@ def drawn_model(own, sampler, row_start, next_state, count, visits, holding_sum)
         a, b = row_start[i], row_start[i + 1]
         for copy in range(i * draws, (i + 1) * draws):
             start[copy] = at
-            at += drawn_row(own, next_state[a:b], count[a:b], n_states, sampler.weight, to[at:], p[at:])
+            at += drawn_row(own, next_state[a:b], count[a:b], n_states, weight[i], to[at:], p[at:])
             rate[copy] = drawn_rate(own, visits[i], holding_sum[i], sampler.shape, sampler.time, sampler.rate_min, sampler.rate_max)
             reward[copy], running[copy] = q.reward[i], q.running[i]
     start[n_pairs * draws] = at
@@ -200,7 +203,8 @@ def best_of_pooled_samples(own, sampler, row_start, next_state, count, visits, h
 def pooled_mean_best(sampler, row_start, next_state, count, visits, holding_sum):
     """Return (mean model, gain, bias with that of elsewhere last); move `sampler.greedy` to its best policy on the skeleton."""
     q = sampler.rows
-    model = pooled_mean(q, row_start, next_state, count, visits, holding_sum, sampler.weight, sampler.rate_min, sampler.rate_max)
+    weight = weights_now(sampler.weight, visits, sampler.fades)
+    model = pooled_mean(q, row_start, next_state, count, visits, holding_sum, weight, sampler.rate_min, sampler.rate_max)
     n_states, n_pairs = len(q.pair_start) - 1, len(visits)
     allowed, begin = np.ones(n_pairs + 1, dtype=np.bool_), np.empty(n_states + 1, dtype=np.int64)
     allowed[:n_pairs] = skeleton(q.pair_start, visits)
@@ -212,9 +216,12 @@ def pooled_mean_best(sampler, row_start, next_state, count, visits, holding_sum)
 
 
 @inner
-def index_rows(sampler, mean, row_start, next_state, count, visits, bias):
-    """Return the model that an index judges: successors seen, the state of the highest bias, and the rest at the mean bias."""
-    q, weight = sampler.rows, sampler.weight
+def index_rows(sampler, mean, row_start, next_state, count, visits, bias, as_seen):
+    """Return the model that an index judges: successors seen, the state of the highest bias, and the rest at the mean bias.
+
+    With `as_seen` a pair that was tried has its successors in the shares in which they were seen, and nothing else.
+    """
+    q, weights = sampler.rows, weights_now(sampler.weight, visits, sampler.fades)
     n_states, n_pairs = len(q.pair_start) - 1, len(visits)
     top = np.argmax(bias[:n_states])
     start = np.empty(n_pairs + 1, dtype=np.int64)
@@ -222,6 +229,7 @@ def index_rows(sampler, mean, row_start, next_state, count, visits, bias):
     at = 0
     for i in range(n_pairs):
         start[i] = at
+        weight = 0.0 if as_seen and visits[i] > 0 else weights[i]
         total, rest, best = visits[i] + n_states * weight, n_states - (row_start[i + 1] - row_start[i]), weight
         for k in range(row_start[i], row_start[i + 1]):
             to[at], p[at] = next_state[k], (count[k] + weight) / total
@@ -247,7 +255,7 @@ def plan_pooled_samples(sampler, desk, own):
     counts = desk.counts
     row_start, next_state, count = rows_seen(counts)
     desk.info[0] = best_of_pooled_samples(own, sampler, row_start, next_state, count, counts.visits, counts.holding_sum)
-    finish(sampler, desk, np.inf, sampler.sampled, np.zeros(0, dtype=np.bool_))
+    finish(sampler, desk, np.inf, sampler.sampled, np.zeros(0, dtype=np.bool_), TRIAL)
     set_length(sampler, desk.plan.epochs, counts.epoch[0])
     return True
 
@@ -259,7 +267,7 @@ def plan_pooled_imed(sampler, desk, own):
     visits, epoch = counts.visits, counts.epoch[0]
     row_start, next_state, count = rows_seen(counts)
     mean, gain, bias = pooled_mean_best(sampler, row_start, next_state, count, visits, counts.holding_sum)
-    model = index_rows(sampler, mean, row_start, next_state, count, visits, bias)
+    model = index_rows(sampler, mean, row_start, next_state, count, visits, bias, True)
     desk.info[0] = gain
     asked, quota, divergence = index_choice(model, visits, gain, bias, sampler.greedy, sampler.rate_min, sampler.rate_max)
     if sampler.samples == 0:
@@ -267,7 +275,7 @@ def plan_pooled_imed(sampler, desk, own):
     else:
         asked, trying = insisted(model, visits, gain, bias, sampler.greedy, divergence)
         desk.info[1] = best_of_pooled_samples(own, sampler, row_start, next_state, count, visits, counts.holding_sum)
-        finish(sampler, desk, sampler.depth * np.log(epoch) ** 2, asked, trying)
+        finish(sampler, desk, sampler.depth * np.log(epoch) ** 2, asked, trying, INSISTED)
     set_length(sampler, desk.plan.epochs, epoch)
     return True
 
@@ -279,7 +287,7 @@ def plan_pooled_bk(sampler, desk, own):
     visits, epoch = counts.visits, counts.epoch[0]
     row_start, next_state, count = rows_seen(counts)
     mean, gain, bias = pooled_mean_best(sampler, row_start, next_state, count, visits, counts.holding_sum)
-    model = index_rows(sampler, mean, row_start, next_state, count, visits, bias)
+    model = index_rows(sampler, mean, row_start, next_state, count, visits, bias, False)
     desk.info[0] = gain
     well_known = sampler.depth * np.log(epoch) ** 2
     asked = upper_choice(model, visits, gain, bias, sampler.greedy, sampler.rate_min, sampler.rate_max, np.log(epoch),
@@ -294,7 +302,7 @@ def plan_pooled_bk(sampler, desk, own):
         for s in range(len(asked)):
             trying[s] = asked[s] != sampler.greedy[s]
         desk.info[1] = best_of_pooled_samples(own, sampler, row_start, next_state, count, visits, counts.holding_sum)
-        finish(sampler, desk, well_known, asked, trying)
+        finish(sampler, desk, well_known, asked, trying, TRIAL)
     set_length(sampler, desk.plan.epochs, epoch)
     return True
 

@@ -3,6 +3,10 @@
 A row of k possible successors with counts n_y and prior weight a each has the posterior Dirichlet(a + n_y).  A rate seen n times
 for a total time T has the posterior Gamma(shape + n, time + T) cut to the bounds; with shape = time = 0 the prior is uniform in
 log λ over the bounds.
+
+Where any state may follow, a prior that stays says after N visits that the next jump goes somewhere new with chance about 1/N.
+In a large model with a few dreadful states that fear alone decides what is planned.  A belief that `fades` gives each successor
+the weight a/(1 + N): that some further successor exists at all is then the less likely the longer none was seen.
 """
 
 import numpy as np
@@ -46,6 +50,37 @@ def successor_counts(head, slot_state, slot_next, slot_count, row_start, next_st
             count[low] = slot_count[slot]
             slot = slot_next[slot]
     return -1
+
+
+def weights_now_reference(weight, visits, fades):
+    """Return the weight of each of a pair's successors besides their counts: a, or a/(1 + N) where it fades."""
+    return weight / (1.0 + visits) if fades else np.array(weight)
+
+
+@kernel
+def weights_now(weight, visits, fades):
+    found = np.empty(len(weight))
+    for i in range(len(weight)):
+        found[i] = weight[i] / (1.0 + visits[i]) if fades else weight[i]
+    return found
+
+
+def rows_as_seen_reference(row_start, count, visits, probability):
+    """Return the shares in which successors were seen; `probability` where a pair was never tried."""
+    found = np.array(probability)
+    for i in np.flatnonzero(visits):
+        found[row_start[i]:row_start[i + 1]] = count[row_start[i]:row_start[i + 1]] / visits[i]
+    return found
+
+
+@inner
+def rows_as_seen(row_start, count, visits, probability):
+    found = probability.copy()
+    for i in range(len(visits)):
+        if visits[i] > 0:
+            for k in range(row_start[i], row_start[i + 1]):
+                found[k] = count[k] / visits[i]
+    return found
 
 
 def posterior_mean_reference(row_start, count, visits, holding_sum, weight, rate_min, rate_max):

@@ -30,12 +30,17 @@ from sojourn.kernels.posterior import (
     posterior_mean_reference,
     posterior_sample,
     posterior_sample_reference,
+    rows_as_seen,
+    rows_as_seen_reference,
     successor_counts,
     successor_counts_reference,
+    weights_now,
+    weights_now_reference,
 )
 
 NO_INDEX, IMED, BK = range(3)
 TRIAL = 0.2  # in a well-known state a sampled action that is not the greedy one is tried for this share of its visits so far
+INSISTED = 0.05  # the same for an action on which N K + log N insists
 FREEZE = 0.05  # without samples a choice of BK stands for this share of the pair's visits so far
 
 
@@ -81,6 +86,7 @@ class Sampler(NamedTuple):
     sampled: np.ndarray  # pair per state, from where the next sampled policy is searched
     greedy: np.ndarray  # pair per state: the best policy of the mean model, and from where the next one is searched
     planned: np.ndarray  # int64[1], the number of the decision at which the last plan was made
+    fades: bool  # whether the weight of the prior fades as a pair is visited
 
 
 def sampled_plan_reference(sampler, desk, own, best=best_policy_reference,
@@ -105,9 +111,10 @@ def sampled_plan_reference(sampler, desk, own, best=best_policy_reference,
         chosen, quota = asked, asked_quota
     else:
         gain, start = -np.inf, copies.first[sampler.sampled]
+        weight = weights_now_reference(q.weight, visits[copies.pair], sampler.fades)
         for _ in range(sampler.samples):
             probability, rate = posterior_sample_reference(own, q.row_start, sampler.counted[copies.entry], visits[copies.pair],
-                                                           counts.holding_sum[copies.pair], q.weight, sampler.shape, sampler.time,
+                                                           counts.holding_sum[copies.pair], weight, sampler.shape, sampler.time,
                                                            sampler.rate_min, sampler.rate_max)
             found, _, copy = best(Model(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate),
                                   copies.allowed, start)
@@ -115,8 +122,9 @@ def sampled_plan_reference(sampler, desk, own, best=best_policy_reference,
                 gain, sampler.sampled[:] = found, copies.pair[copy]
         info.append(gain)
         chosen = np.where(well_known & trying, asked, sampler.sampled)
-        trial = chosen[well_known & (chosen != sampler.greedy)]
-        quota[trial] = np.maximum(1, (TRIAL * visits[trial]).astype(np.int64))
+        share = np.where(trying & (sampler.watch == IMED), INSISTED, TRIAL)
+        on_trial = well_known & (chosen != sampler.greedy)
+        quota[chosen[on_trial]] = np.maximum(1, (share * visits[chosen])[on_trial].astype(np.int64))
     desk.plan.pair[:], desk.plan.left[:], desk.info[:] = chosen, quota, info
     desk.plan.epochs[LEFT] = epoch - sampler.planned[0] + 1 if sampler.tsde else NO_LIMIT
     sampler.planned[0] = epoch
@@ -125,7 +133,8 @@ def sampled_plan_reference(sampler, desk, own, best=best_policy_reference,
 
 def _ask_index_reference(sampler, epoch, visits, holding_sum, best, divergence_of):
     q, rate_min, rate_max, greedy = sampler.rows, sampler.rate_min, sampler.rate_max, sampler.greedy
-    probability, rate = posterior_mean_reference(q.row_start, sampler.counted, visits, holding_sum, q.weight, rate_min, rate_max)
+    weight = weights_now_reference(q.weight, visits, sampler.fades)
+    probability, rate = posterior_mean_reference(q.row_start, sampler.counted, visits, holding_sum, weight, rate_min, rate_max)
     model = Model(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate)
     gain, bias, greedy[:] = best(model, skeleton_reference(q.pair_start, visits), greedy)
     if sampler.watch == BK:
@@ -138,7 +147,8 @@ def _ask_index_reference(sampler, epoch, visits, holding_sum, best, divergence_o
         pair = np.array([g if upper[g] == upper[a:b].max() else a + np.argmax(upper[a:b])
                          for g, a, b in zip(greedy, q.pair_start[:-1], q.pair_start[1:])])
         return pair, np.maximum(1, (FREEZE * visits).astype(np.int64)), pair != greedy, gain
-    pair, quota, divergence = index_choice_reference(model, visits, gain, bias, greedy, rate_min, rate_max, divergence_of)
+    seen = model._replace(probability=rows_as_seen_reference(q.row_start, sampler.counted, visits, probability))
+    pair, quota, divergence = index_choice_reference(seen, visits, gain, bias, greedy, rate_min, rate_max, divergence_of)
     if sampler.samples == 0:
         return pair, quota, pair != greedy, gain
     pair, trying = insisted_reference(model, visits, gain, bias, greedy, divergence)
@@ -167,8 +177,9 @@ def best_of_samples(sampler, own, visits, holding_sum):
     for s in range(len(start)):
         start[s] = copies.first[sampler.sampled[s]]
     gain = -np.inf
+    weight = weights_now(rows.weight, seen, sampler.fades)
     for _ in range(sampler.samples):
-        probability, rate = posterior_sample(own, rows.row_start, counted, seen, held, rows.weight, sampler.shape, sampler.time,
+        probability, rate = posterior_sample(own, rows.row_start, counted, seen, held, weight, sampler.shape, sampler.time,
                                              sampler.rate_min, sampler.rate_max)
         model = Model(rows.pair_start, rows.row_start, rows.next_state, probability, rows.reward, rows.running, rate)
         found, _, best = best_policy(model, copies.allowed, start)
@@ -183,7 +194,8 @@ def best_of_samples(sampler, own, visits, holding_sum):
 def mean_model(sampler, visits, holding_sum):
     """Return (mean model, gain, bias); move `sampler.greedy` to its best policy on the skeleton."""
     q = sampler.rows
-    probability, rate = posterior_mean(q.row_start, sampler.counted, visits, holding_sum, q.weight, sampler.rate_min,
+    weight = weights_now(q.weight, visits, sampler.fades)
+    probability, rate = posterior_mean(q.row_start, sampler.counted, visits, holding_sum, weight, sampler.rate_min,
                                        sampler.rate_max)
     model = Model(q.pair_start, q.row_start, q.next_state, probability, q.reward, q.running, rate)
     gain, bias, best = best_policy(model, skeleton(q.pair_start, visits), sampler.greedy)
@@ -193,7 +205,7 @@ def mean_model(sampler, visits, holding_sum):
 
 
 @inlined
-def finish(sampler, desk, well_known, asked, trying):
+def finish(sampler, desk, well_known, asked, trying, insisted_share):
     """Follow the sampled policy and, in states of `well_known` visits, what must be tried; there all but the greedy is a trial."""
     visits, chosen, quota, pair_start = desk.counts.visits, desk.plan.pair, desk.plan.left, sampler.rows.pair_start
     for k in range(len(visits)):
@@ -204,10 +216,12 @@ def finish(sampler, desk, well_known, asked, trying):
         for i in range(pair_start[s], pair_start[s + 1]):
             total += visits[i]
         if total >= well_known:
+            share = TRIAL
             if trying[s]:
                 chosen[s] = asked[s]
+                share = insisted_share
             if chosen[s] != sampler.greedy[s]:
-                quota[chosen[s]] = max(1, int(TRIAL * visits[chosen[s]]))
+                quota[chosen[s]] = max(1, int(share * visits[chosen[s]]))
 
 
 @inlined
@@ -224,7 +238,7 @@ def plan_samples(sampler, desk, own):
     if not counted_successors(sampler, counts):
         return False
     desk.info[0] = best_of_samples(sampler, own, counts.visits, counts.holding_sum)
-    finish(sampler, desk, np.inf, sampler.sampled, np.zeros(0, dtype=np.bool_))
+    finish(sampler, desk, np.inf, sampler.sampled, np.zeros(0, dtype=np.bool_), TRIAL)
     set_length(sampler, desk.plan.epochs, counts.epoch[0])
     return True
 
@@ -238,13 +252,16 @@ def plan_imed(sampler, desk, own):
         return False
     model, gain, bias = mean_model(sampler, visits, counts.holding_sum)
     desk.info[0] = gain
-    asked, quota, divergence = index_choice(model, visits, gain, bias, sampler.greedy, sampler.rate_min, sampler.rate_max)
+    q = sampler.rows
+    row = rows_as_seen(q.row_start, sampler.counted, visits, model.probability)
+    seen = Model(q.pair_start, q.row_start, q.next_state, row, q.reward, q.running, model.rate)
+    asked, quota, divergence = index_choice(seen, visits, gain, bias, sampler.greedy, sampler.rate_min, sampler.rate_max)
     if sampler.samples == 0:
         decide_alone(desk.plan.pair, desk.plan.left, asked, quota)
     else:
         asked, trying = insisted(model, visits, gain, bias, sampler.greedy, divergence)
         desk.info[1] = best_of_samples(sampler, own, visits, counts.holding_sum)
-        finish(sampler, desk, sampler.depth * np.log(epoch) ** 2, asked, trying)
+        finish(sampler, desk, sampler.depth * np.log(epoch) ** 2, asked, trying, INSISTED)
     set_length(sampler, desk.plan.epochs, epoch)
     return True
 
@@ -271,7 +288,7 @@ def plan_bk(sampler, desk, own):
         for s in range(len(asked)):
             trying[s] = asked[s] != sampler.greedy[s]
         desk.info[1] = best_of_samples(sampler, own, visits, counts.holding_sum)
-        finish(sampler, desk, well_known, asked, trying)
+        finish(sampler, desk, well_known, asked, trying, TRIAL)
     set_length(sampler, desk.plan.epochs, epoch)
     return True
 

@@ -26,3 +26,4 @@ class CTIMED(IndexSampling):
     """
 
     index = IMED
+    fades = True

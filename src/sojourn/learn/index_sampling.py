@@ -10,6 +10,8 @@ Source of the several draws per row: Agrawal and Jia 2017.  (Best of several who
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from sojourn.learn.posterior import Posterior
@@ -25,9 +27,11 @@ class IndexSampling(SamplingLearner):
     (kernels/sampled_plan.py).  `draws` is the number of draws per row and rate; with 0 the index decides alone.
     """
 
+    fades: ClassVar[bool] = False  # whether the prior's weight fades where supports are unknown (learn/posterior.py)
+
     def __init__(self, knowledge: Knowledge, prior: float | None = None, draws: int = 8, depth: float = 1.0,
                  seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, seed)
         self.draws = whole("draws", draws, 0, note=" (0: the index alone, which may lock)")
         self.depth = at_least("depth", depth, 0, " (0: every state is well known)")
-        self.sample_from(Posterior(knowledge, prior), min(1, self.draws), self.draws, self.draws > 0, self.depth)
+        self.sample_from(Posterior(knowledge, prior, fades=self.fades), min(1, self.draws), self.draws, self.draws > 0, self.depth)

@@ -7,7 +7,7 @@ import numpy as np
 from sojourn.errors import ParameterError
 from sojourn.kernels.planning import Model, best_policy
 from sojourn.kernels.pooled_plan import PairRows, pooled_mean
-from sojourn.kernels.posterior import posterior_mean, successor_counts
+from sojourn.kernels.posterior import posterior_mean, successor_counts, weights_now
 from sojourn.kernels.swept_planning import DENSE
 from sojourn.learn.counts import Counts
 from sojourn.model.knowledge import Knowledge
@@ -19,13 +19,16 @@ class Posterior:
 
     `prior` is the Dirichlet weight of each possible successor; None means 1/k each, k of them: together one observation.
     `rate_prior` = (shape, time) of the Gamma prior, cut to the rate bounds; (0, 0) is uniform in log rate over them.
+    `fades`: where the supports are not known, the weight is divided by 1 + the visits of the pair (kernels/posterior.py).
 
     In a large model with unknown supports it is `pooled`: rows hold the successors seen by the last `update`, and at their end one
     place for any other (next_state 0, count 0), so that memory grows with what was observed and not with pairs times states.
     """
 
-    def __init__(self, knowledge: Knowledge, prior: float | None = None, rate_prior: tuple[float, float] = (0.0, 0.0)):
+    def __init__(self, knowledge: Knowledge, prior: float | None = None, rate_prior: tuple[float, float] = (0.0, 0.0),
+                 fades: bool = False):
         self.knowledge = knowledge
+        self.fades = fades and not knowledge.supports_known
         n_states, n_pairs = knowledge.n_states, knowledge.n_pairs
         # Own copies, which are writable: a kernel is compiled once for writable arrays and once more for read-only ones.
         self.pair_start = np.array(knowledge.pair_start)
@@ -68,14 +71,15 @@ class Posterior:
 
         Where rows are pooled it has one state and pair more: see kernels/pooled_plan.py.
         """
+        weight = weights_now(self.weight, self.visits, self.fades)
         if self.pooled:
             ends = self.row_start[1:] - 1
             found: Model = pooled_mean(
                 PairRows(self.pair_start, self.reward, self.running), self.row_start - np.arange(len(self.row_start)),
-                np.delete(self.next_state, ends), np.delete(self.count, ends), self.visits, self.holding_sum, self.weight[0],
+                np.delete(self.next_state, ends), np.delete(self.count, ends), self.visits, self.holding_sum, weight,
                 self.rate_min, self.rate_max)
             return found
-        probability, rate = posterior_mean(self.row_start, self.count, self.visits, self.holding_sum, self.weight, self.rate_min,
+        probability, rate = posterior_mean(self.row_start, self.count, self.visits, self.holding_sum, weight, self.rate_min,
                                            self.rate_max)
         return Model(self.pair_start, self.row_start, self.next_state, probability, self.reward, self.running, rate)
 

@@ -42,9 +42,9 @@ class SamplingLearner(Learner):
         self.sampler: Sampler | Pooled
         if b.pooled:
             rows = PairRows(b.pair_start, b.reward, b.running)
-            self.sampler = Pooled(self.index, samples, tsde, depth, rows, *law, float(b.weight[0]), max(most, 1), *kept)
+            self.sampler = Pooled(self.index, samples, tsde, depth, rows, *law, b.weight, max(most, 1), *kept, b.fades)
         else:
-            self.sampler = Sampler(self.index, samples, tsde, depth, rows_of(b), *law, copies_of(b, most), b.count, *kept)
+            self.sampler = Sampler(self.index, samples, tsde, depth, rows_of(b), *law, copies_of(b, most), b.count, *kept, b.fades)
         self.plans_per_call = self._plans_per_call()
 
     def compiled(self) -> Any:
