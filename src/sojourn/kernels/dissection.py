@@ -115,7 +115,7 @@ def hubs_last(start):
 
 @kernel
 def dissected(start, index):
-    """Return the states of a graph (symmetric pattern by rows) in the order of nested dissection, and whether it parted anything."""
+    """Return the states of a graph (symmetric pattern by rows) in the order of nested dissection, and whether it parted any."""
     n = start.size - 1
     order, ordinary = hubs_last(start)
     part, level, queue = np.zeros(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
