@@ -215,8 +215,8 @@ class _Deviations:
         often = likely_law(self.model.matrix[self.kept[self.first]])[self.state]
         some = np.argsort(self.gap * often, kind="stable")[:CANDIDATES]
         if self.passage.by_steps(self.first, int(self.state[some[0]])) is None:
-            most = float((self.gap_high / self.cost[self.pairs]).min())
-            return Least(most, (0.0, most), -1, None)
+            value, most = (float((gap / self.cost[self.pairs]).min()) for gap in (self.gap, self.gap_high))
+            return Least(value, (0.0, max(value, most)), -1, None)
         found = [self._solve(np.array([i]), np.full(len(self.pairs), np.nan)) for i in some]
         least = min(found, key=lambda one: one.value)
         return Least(least.value, (0.0, max(least.value, min(one.bounds[1] for one in found))), least.pair, least.policy)
