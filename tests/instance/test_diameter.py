@@ -178,3 +178,7 @@ def test_where_jumps_are_long_a_very_large_model_has_a_lower_end_only(random_mod
     monkeypatch.setattr("sojourn.instance.diameter_bracket.Bracket.ALL", 1)
     low, high = diameter(model).bounds
     assert 0.5 * known.value <= low <= known.bounds[1] and high == np.inf
+    monkeypatch.setattr("sojourn.instance.diameter_bracket.Bracket.WORK", 0.0)  # eight sweeps do not converge on a slow line
+    slow = line(200)
+    found = diameter(slow)
+    assert found.value == pytest.approx(found.bounds[0], rel=1e-14) and found.value <= shortest_times(slow).max()

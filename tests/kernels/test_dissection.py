@@ -75,6 +75,15 @@ def test_the_last_states_part_a_grid():
     assert parted and 0.25 * len(rest) < len(reached) < 0.75 * len(rest) and len(cut) == 20 > LEAF
 
 
+def test_hubs_do_not_hide_the_cuts():
+    n = 3000
+    line = [(i, i + 1) for i in range(n - 1)]
+    start, index = plain(line + [(0, i) for i in range(2, n)] + [(7, i) for i in range(9, n)], n)
+    order, parted = dissected(start, index)
+    assert parted and set(order[-2:]) == {0, 7}
+    assert _planned(start, index, order)[-1] < 40 * n  # without the hubs a line, and at most two more neighbours
+
+
 def test_a_graph_without_a_small_cut_is_not_cut():
     start, index = plain(*random_edges(400, 4000, 3))
     assert not dissected(start, index)[1] and not dissected(*plain(*GRAPHS["full"]))[1]

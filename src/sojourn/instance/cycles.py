@@ -13,7 +13,7 @@ import numpy as np
 from sojourn.instance.first_passage import EPSILON
 from sojourn.kernels.cycles import FAINT, band_cycles
 
-MOST = 1e10  # multiplications of one elimination
+MOST = 3e9  # multiplications of one elimination, as for the proof of the gaps
 LARGEST = 1.5e8  # numbers in the band
 MIXING = 200  # lazy steps after which a state where much mass lies is taken to be busy
 

@@ -35,16 +35,20 @@ class Bracket:
         n, order = self.passage.n_states, self._hardest_first()
         if n > self.ALL:
             sweeps = int(np.clip(self.WORK / (self.FEW * self.passage.matrix.nnz), 8, self.SWEEPS))
-            self._converge(np.sort(order[: self.FEW]), max(tolerance, 1e-6), sweeps)
-            self.high = float("inf")
+            self._open_end(self._converge(np.sort(order[: self.FEW]), max(tolerance, 1e-6), sweeps))
             return
         for part in blocks(order, self.WIDTH):
             if not self._converge(np.sort(part), max(tolerance, PROVED / 4), self.SWEEPS):
-                self.high = float("inf")
+                self._open_end(converged=False)
                 if n <= self.FACTORED:
                     self._sample()
                     self.high = self._covered()
                 return
+
+    def _open_end(self, converged: bool) -> None:
+        """Leave the upper end open; what did not converge is worth no more than what is proved of it."""
+        self.high = float("inf")
+        self.value = self.value if converged else self.low
 
     def _hardest_first(self) -> np.ndarray:
         """Return the targets, those first that the best choices lead to least."""

@@ -9,6 +9,7 @@ import numpy as np
 from sojourn.kernels.jit import kernel
 
 LEAF = 16  # states that are not cut any more
+HUB = 10  # neighbours over the root of the number of states, above which a state is taken out last
 WIDE = 3  # a cut of more than one in so many states is none
 
 
@@ -94,13 +95,32 @@ def cut(start, index, part, number, level, queue, members):
 
 
 @kernel
-def dissected(start, index):
-    """Return the states of a graph (symmetric pattern by rows) in the order of nested dissection, and whether it could be cut."""
+def hubs_last(start):
+    """Return the states with those at the end that very many others are joined with, and how many the others are.
+
+    One hub, such as the state that every repair leads to, brings all states near each other: without it there may be small cuts.
+    """
     n = start.size - 1
-    order, part, level = np.arange(n), np.zeros(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    queue = np.empty(n, dtype=np.int64)
-    todo = [(0, n)]
-    number, cuts = 0, 0
+    most = max(16.0, HUB * np.sqrt(n))
+    order, ordinary, last = np.empty(n, dtype=np.int64), 0, n
+    for i in range(n):
+        if start[i + 1] - start[i] > most:
+            last -= 1
+            order[last] = i
+        else:
+            order[ordinary] = i
+            ordinary += 1
+    return order, ordinary
+
+
+@kernel
+def dissected(start, index):
+    """Return the states of a graph (symmetric pattern by rows) in the order of nested dissection, and whether it parted any."""
+    n = start.size - 1
+    order, ordinary = hubs_last(start)
+    part, level, queue = np.zeros(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    todo = [(0, ordinary)]
+    number, cuts = 0, n - ordinary
     while len(todo) > 0:
         begin, end = todo.pop()
         if end - begin <= LEAF:
