@@ -1,10 +1,14 @@
 """The command line at a terminal: options it does not know, narrow windows, Tab."""
 
+import threading
+
 import pytest
 from click.shell_completion import BashComplete
 
 from command_line import run
+from sojourn.cli.common import waiting
 from sojourn.cli.main import sojourn
+from sojourn.model import progress
 
 
 def test_an_unknown_kind_is_refused_also_where_nothing_is_drawn():
@@ -23,6 +27,17 @@ def test_on_a_narrow_terminal_lines_are_folded_and_on_none_they_are_not(monkeypa
         folded = run(*words).out
         assert max(map(len, folded.splitlines())) <= 60 < max(map(len, wide[words].splitlines())), words
         assert folded.split() == wide[words].split(), words
+
+
+def test_what_takes_long_says_so_and_wipes_its_line(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "EVERY", 0.001)
+    said = threading.Event()
+    monkeypatch.setattr(progress.Progress, "say", lambda line, text, say=progress.Progress.say: (say(line, text), said.set()))
+    with waiting("counting"):
+        assert said.wait(30)
+    words = capsys.readouterr()
+    assert "counting ... 0 s" in words.err and words.err.endswith("\r") and not words.out
 
 
 @pytest.mark.parametrize(("typed", "wanted"), [

@@ -7,6 +7,10 @@ import re
 import shutil
 import sys
 import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -14,7 +18,6 @@ import click
 from sojourn.errors import ModelError, unknown_name
 
 NARROWEST = 20  # columns below which lines are left as they are
-
 
 
 def _models(context: click.Context, argument: click.Parameter, text: str) -> list[Any]:
@@ -112,3 +115,24 @@ def console(stderr: bool = False) -> Any:
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """Write `text` and the seconds so far on stderr, from two seconds on, while something is computed that says nothing itself."""
+    from sojourn.model.progress import EVERY, Progress
+
+    line, began, done = Progress(True), time.perf_counter(), threading.Event()
+
+    def tick() -> None:
+        while not done.wait(EVERY):
+            line.say(f"{text} ... {time.perf_counter() - began:.0f} s")
+
+    ticker = threading.Thread(target=tick, daemon=True)
+    ticker.start()
+    try:
+        yield
+    finally:
+        done.set()
+        ticker.join()
+        line.end()

@@ -2,7 +2,7 @@
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, print_json, read_model, say
+from sojourn.cli.common import json_option, model_argument, print_json, read_model, say, waiting
 
 
 @click.command("difficulty")
@@ -31,12 +31,15 @@ def command(
         from sojourn.report.difficulty import check_card_name
 
         check_card_name(picture)
-    found = difficulty(read_model(model), rate_bounds, rewards="bernoulli" if bernoulli else "known")
-    if picture is not None:
-        found.plot(picture)
-    if as_json:
-        print_json(found.as_dict())
-    else:
-        say(found.table(rows))
+    subject = read_model(model)
+    with waiting(f"gaps, divergences, g and D of {subject.n_states:,} states"):
+        found = difficulty(subject, rate_bounds, rewards="bernoulli" if bernoulli else "known")
         if picture is not None:
-            click.echo(f"\ncard written to {picture}")
+            found.plot(picture)
+        said, table = (found.as_dict(), "") if as_json else ({}, found.table(rows))
+    if as_json:
+        print_json(said)
+        return
+    say(table)
+    if picture is not None:
+        click.echo(f"\ncard written to {picture}")
