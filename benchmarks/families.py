@@ -5,8 +5,8 @@
 
 `run` appends one line per (instance, learner, supports) and passes over those already there: it can be stopped and taken up again.
 Small instances: 20 replications at 10^6 decisions, 50 where the mean exceeds 0.6 of the bound; large ones (100 states and more)
-10 at 10^5.  The bound is C(M) log N where the supports are known and C_u(M) log N where they are not.  Replication i has learner
-seed i and world seed 10^6 + i.  `show` prints a row per family and names the failures.
+10 at 10^5; with --replications N that many, and no more.  The bound is C(M) log N where the supports are known and C_u(M) log N
+where they are not.  Replication i has learner seed i and world seed 10^6 + i.  `show` prints a row per family and names failures.
 """
 
 from __future__ import annotations
@@ -194,8 +194,8 @@ def regrets(model: CTMDP, label: str, supports: bool, epochs: int, first: int, l
                            solution=solution, checkpoints=[epochs]).pseudo_regret[-1]) for i in range(first, last)]
 
 
-def measured(name: str, label: str, supports: bool) -> dict[str, Any] | None:
-    """Return one row; None where the bound is 0."""
+def measured(name: str, label: str, supports: bool, replications: int | None = None) -> dict[str, Any] | None:
+    """Return one row, of `replications` runs where that is said; None where the bound is 0."""
     model = instance(name)
     hard = difficulty(model)
     constant = float(hard.lower_bound_constant if supports else hard.lower_bound_constant_unknown)
@@ -203,8 +203,8 @@ def measured(name: str, label: str, supports: bool) -> dict[str, Any] | None:
         return None
     epochs, runs = (10**5, 10) if model.n_states >= LARGE else (10**6, 20)
     bound, began = constant * math.log(epochs), time.perf_counter()
-    found = regrets(model, label, supports, epochs, 0, runs)
-    if model.n_states < LARGE and np.mean(found) > 0.6 * bound:
+    found = regrets(model, label, supports, epochs, 0, replications or runs)
+    if replications is None and model.n_states < LARGE and np.mean(found) > 0.6 * bound:
         found += regrets(model, label, supports, epochs, runs, 50)
     return {"instance": name, "learner": label, "supports": supports, "epochs": epochs, "states": model.n_states,
             "pairs": model.n_pairs, "constant": constant, "regret": found, "seconds": round(time.perf_counter() - began, 1)}
@@ -215,12 +215,12 @@ def ratio(row: dict[str, Any]) -> np.ndarray:
     return np.array(row["regret"]) / (row["constant"] * math.log(row["epochs"]))
 
 
-def run(path: Path, names: list[str], label: str, supports: list[bool]) -> None:
+def run(path: Path, names: list[str], label: str, supports: list[bool], replications: int | None = None) -> None:
     """Append what is missing to `path`."""
     done = {(r["instance"], r["learner"], r["supports"]) for r in read(path)} if path.exists() else set()
     for name in names:
         for known in supports:
-            row = None if (name, label, known) in done else measured(name, label, known)
+            row = None if (name, label, known) in done else measured(name, label, known, replications)
             if row is not None:
                 with path.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(row) + "\n")
@@ -261,11 +261,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=9001)
     parser.add_argument("--learner", default="default")
     parser.add_argument("--supports", default="known,unknown")
+    parser.add_argument("--replications", type=int, help="runs of every instance, instead of 10, 20 or 50")
     given = parser.parse_args()
     if given.what == "show":
         return show(given.path)
     names = [f"{family}-{given.seed + i}" for i in range(given.per_family) for family in given.families]
-    return run(given.path, names, given.learner, [k == "known" for k in given.supports.split(",")])
+    return run(given.path, names, given.learner, [k == "known" for k in given.supports.split(",")], given.replications)
 
 
 if __name__ == "__main__":
