@@ -220,14 +220,6 @@ class CTMDP:
             changes.setdefault("events", None)  # those of before may not fit
         return replace(self, **changes)
 
-    def rebuilt(self, **fields: Any) -> CTMDP:
-        """Return a model with some fields changed to what is known to be good: nothing is validated; its events are left out."""
-        model = object.__new__(CTMDP)
-        for field in self.__dataclass_fields__:
-            value = fields.get(field, getattr(self, field)) if field != "events" else None
-            object.__setattr__(model, field, _frozen(value) if isinstance(value, np.ndarray) else value)
-        return model
-
     def renamed(self, name: str) -> CTMDP:
         """Return the same model under another name: it shares the arrays, and nothing is validated again."""
         from copy import copy
@@ -392,3 +384,12 @@ def require_model(value: Any) -> None:
     if not isinstance(value, CTMDP):
         raise ModelError(f"the model is {shown(value)} (a {type(value).__name__}); it must be a CTMDP. Build one with "
                          "`sojourn.make(name)`, `sojourn.load(path)` or `CTMDP.from_arrays`.")
+
+
+def rebuilt(model: CTMDP, fields: Mapping[str, Any]) -> CTMDP:
+    """Return a model with some fields changed to what is known to be good: nothing is validated; its events are left out."""
+    made = object.__new__(CTMDP)
+    for field in model.__dataclass_fields__:
+        value = fields.get(field, getattr(model, field)) if field != "events" else None
+        object.__setattr__(made, field, _frozen(value) if isinstance(value, np.ndarray) else value)
+    return made

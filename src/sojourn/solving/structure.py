@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sojourn.errors import AssumptionError
-from sojourn.model.ctmdp import CTMDP
+from sojourn.model.ctmdp import CTMDP, rebuilt
 from sojourn.model.graph import end_components, strong_components, sure_reach
 from sojourn.solving.chain import Chain, chain_of
 from sojourn.solving.elimination import NARROW, is_narrow
@@ -188,12 +188,10 @@ def restricted(model: CTMDP, states: np.ndarray, pairs: np.ndarray) -> CTMDP:
     jumps = np.repeat(model.row_start[pairs] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) + np.arange(lengths.sum())
     count = np.bincount(number[model.pair_state[pairs]], minlength=len(states))
     paid = model.transition_reward
-    return model.rebuilt(
-        pair_start=np.concatenate([[0], np.cumsum(count)]).astype(np.int64), pair_action=model.pair_action[pairs],
-        row_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), next_state=number[model.next_state[jumps]],
-        probability=model.probability[jumps], rate=model.rate[pairs], reward=model.reward[pairs],
-        running=model.running[pairs], transition_reward=None if paid is None else paid[jumps],
-        states=model.states.some(states),
-    )
-
-
+    return rebuilt(model, {
+        "pair_start": np.concatenate([[0], np.cumsum(count)]).astype(np.int64), "pair_action": model.pair_action[pairs],
+        "row_start": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), "next_state": number[model.next_state[jumps]],
+        "probability": model.probability[jumps], "rate": model.rate[pairs], "reward": model.reward[pairs],
+        "running": model.running[pairs], "transition_reward": None if paid is None else paid[jumps],
+        "states": model.states.some(states),
+    })
