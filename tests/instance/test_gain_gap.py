@@ -1,7 +1,10 @@
 """g and g_step against all policies in exact arithmetic, ties included."""
 
+import warnings
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 from shapes import case
 from sojourn.errors import AssumptionError
@@ -234,3 +237,20 @@ def test_above_the_size_at_which_all_are_compared_the_gap_is_attained_and_open_b
     monkeypatch.setattr("sojourn.instance.first_passage.Passage.by_steps", lambda *_: None)
     loose = gain_gap(model)
     assert loose.bounds[0] == 0 and loose.bounds[1] >= known.value and loose.policy is None
+
+
+def test_g_of_a_large_tree_is_a_number_that_incomes_allow_and_nothing_overflows():
+    n = 21_000
+    state = np.arange(n)
+    child = np.repeat(state, 3) * 3 + np.tile([1, 2, 3], n)
+    up, down = np.column_stack([state[1:], (state[1:] - 1) // 3]), np.column_stack([np.repeat(state, 3), child])[child < n]
+    jumps = sparse.csr_matrix((np.r_[np.ones(n - 1), np.full(len(down), 0.4)], np.r_[up, down].T), shape=(n, n))
+    rate = np.asarray(jumps.sum(axis=1)).ravel()
+    rows = (sparse.diags(1 / rate) @ jumps).tocsr()[np.repeat(state, 2)]
+    model = CTMDP.from_pairs(np.repeat(state, 2), np.tile([0, 1], n), rows, np.repeat(rate, 2),
+                             np.tile([0.0, 0.1], n) * np.repeat(state % 3, 2), np.repeat(state % 5, 2).astype(float),
+                             normalize_rows=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = gain_gap(model)
+    assert 0 <= found.bounds[0] <= float(found) < 10 and found.bounds[1] >= float(found)

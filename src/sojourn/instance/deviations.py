@@ -50,7 +50,8 @@ def least_ratios(best: Optimum) -> tuple[Least, Least]:
     else:
         found = [_Deviations(best, cost).with_ties() for cost in costs]
     by_time = found[0]
-    low, high = (bound / unit for bound in by_time.bounds)
+    with np.errstate(over="ignore"):
+        low, high = (np.float64(bound) / unit for bound in by_time.bounds)
     return Least(float(by_time.value / unit), (float(low), float(high)), by_time.pair, by_time.policy), found[1]
 
 
@@ -215,7 +216,8 @@ class _Deviations:
         often = likely_law(self.model.matrix[self.kept[self.first]])[self.state]
         some = np.argsort(self.gap * often, kind="stable")[:CANDIDATES]
         if self.passage.by_steps(self.first, int(self.state[some[0]])) is None:
-            value, most = (float((gap / self.cost[self.pairs]).min()) for gap in (self.gap, self.gap_high))
+            with np.errstate(over="ignore"):  # where nothing is proved of a gap, its upper end is the largest float
+                value, most = (float((gap / self.cost[self.pairs]).min()) for gap in (self.gap, self.gap_high))
             return Least(value, (0.0, max(value, most)), -1, None)
         found = [self._solve(np.array([i]), np.full(len(self.pairs), np.nan)) for i in some]
         least = min(found, key=lambda one: one.value)
