@@ -295,3 +295,23 @@ def test_many_immediate_states_behind_each_other_are_read_or_refused_in_bounded_
     wide += "".join(f"state {n + s} !1\n\taction 0\n\t\t{s} : 1\n" for s in range(n))
     with pytest.raises(FileError, match=r"adds more than 3,000,000 jumps"):
         read(tmp_path, "@type: Markov Automaton\n@model\n" + wide)
+
+
+HEAD = "@type: Markov Automaton\n@parameters\n\n@reward_models\npay\n@nr_states\n{}\n@nr_choices\n{}\n@model\n"
+
+
+def test_rows_that_miss_one_by_little_are_shared_out_before_immediate_states_are_collapsed(tmp_path):
+    half = "\t\t{} : 0.5000000009\n\t\t{} : 0.5\n"
+    (tmp_path / "m.drn").write_text(HEAD.format(5, 5) + "state 0 !1 [1] init\n\taction a\n" + half.format(1, 3)
+                                    + "state 1 !0 [0]\n\taction a\n" + half.format(2, 3)
+                                    + "state 2 !0 [0]\n\taction a\n" + half.format(3, 4)
+                                    + "state 3 !2 [0]\n\taction a\n\t\t0 : 1\nstate 4 !4 [0]\n\taction a\n\t\t0 : 1\n")
+    found = sojourn.load(tmp_path / "m.drn")
+    assert np.allclose(found.dense()["transition"][0, 0], [0, 0.875, 0.125], atol=1e-8) and sojourn.solve(found).gain > 0
+
+
+def test_an_immediate_state_that_is_seldom_left_is_left_in_the_shares_of_its_other_jumps(tmp_path):
+    (tmp_path / "m.drn").write_text(HEAD.format(3, 3) + "state 0 !0 [0] init\n\taction a\n\t\t0 : 0.9999\n\t\t1 : 0.0001\n"
+                                    "\t\t2 : 0.0000000009\nstate 1 !1 [1]\n\taction a\n\t\t0 : 1\n"
+                                    "state 2 !1 [0]\n\taction a\n\t\t0 : 1\n")
+    assert sojourn.solve(sojourn.load(tmp_path / "m.drn")).gain == pytest.approx(1 / (1 + 9e-6), rel=1e-9)

@@ -25,6 +25,7 @@ from sojourn.model.names import decoded
 from sojourn.model.numbers import shown
 
 SUM = 1e-4  # how far a row may be from summing to one: numbers in such files are often cut off (0.333333)
+ROUNDING = 1e-12  # a row that misses one by less is left as it is
 SURELY = 1e-12  # a choice that leaves with less than this stays for good
 MOST_CHOICES = 10_000  # choices of one state after collapsing
 MOST_JUMPS = 3_000_000  # that collapsing may add; and TIMES as many as the file has, where that is more
@@ -196,7 +197,8 @@ class _Reading:
     def _collapsed(self, s: int, way: Action) -> list[Option]:
         """Return one choice of an immediate state, with all choices of the immediate states behind it."""
         row, earned = self._row(s, way), self._earned(way.rewards)
-        leaves = 1 - row.pop(s, 0.0)
+        row.pop(s, 0.0)
+        leaves = sum(row.values())
         if not row or leaves < SURELY:
             raise ModelError(f"the immediate state {s} leads to itself by action {shown(way.name)} without any time passing; a "
                              "state that can be left and entered again at once has no meaning in time. Give it a rate.")
@@ -263,7 +265,7 @@ class _Reading:
         if not 0 < total < np.inf or (self.said.kind != "CTMC" and abs(total - 1) > SUM):
             raise ModelError(f"the probabilities of action {shown(way.name)} in state {s} sum to {total:.9g}; they must sum to 1 "
                              f"within {SUM:g}.")
-        return row if abs(total - 1) <= 1e-9 else {j: value / total for j, value in row.items()}
+        return row if abs(total - 1) <= ROUNDING else {j: value / total for j, value in row.items()}
 
     def _earned(self, rewards: list[float]) -> float:
         return rewards[self.reward] if 0 <= self.reward < len(rewards) else 0.0
