@@ -50,24 +50,18 @@ def cycles_reference(chain, costs, hub):
 
 
 @kernel
-def band_cycles(row_start, next_state, probability, place, width, hub, costs, ask_state, ask_start, ask_next, ask_probability):
-    """Return (home, round, visits, own, miss, hit, log error): see `cycles_reference`; each is right up to exp(±log error).
+def in_band(row_start, next_state, probability, place, width, hub, costs):
+    """Return the chain without the hub: (band, to the hub, from the hub, probability to leave it, costs of the others and its own).
 
-    `place[s]` is the position of state s in an order in which no jump goes farther than `width`.  Rows that are asked for lie
-    within the band too: `hit` is the probability to come back to their state before the hub is met, and `miss` = 1 - hit, whose
-    error is that of `hit`, absolute.  Visits that are too few to be trusted are 0.
+    In the order of `place`; band[i, width + j - i] is the probability of a jump from i to j.
     """
     n, kinds = len(place), costs.shape[0]
     band, leave, start = np.zeros((n, 2 * width + 1)), np.zeros(n), np.zeros(n)
-    right, own_cost = np.zeros((kinds, n)), np.zeros(kinds)
-    away = 0.0  # the probability to leave the hub
+    right, own_cost, away = np.zeros((kinds, n)), costs[:, hub].copy(), 0.0
     for s in range(n):
         at = place[s]
-        for c in range(kinds):
-            if s == hub:
-                own_cost[c] = costs[c, s]
-            else:
-                right[c, at] = costs[c, s]
+        if s != hub:
+            right[:, at] = costs[:, s]
         for i in range(row_start[s], row_start[s + 1]):
             j = next_state[i]
             if j == s:
@@ -79,7 +73,16 @@ def band_cycles(row_start, next_state, probability, place, width, hub, costs, as
                 leave[at] += probability[i]
             else:
                 band[at, width + place[j] - at] += probability[i]
-    middle = place[hub]
+    return band, leave, start, away, right, own_cost
+
+
+@kernel
+def eliminate_band(band, leave, right, width, middle):
+    """Turn `band` into L (below) and U (above), `right` into what the forward pass makes of it, and return D.
+
+    Also the error in logs, whether all pivots are sound, and whether something small was left out.  `middle` is the hub's place.
+    """
+    n, kinds = len(leave), right.shape[0]
     pivot = np.ones(n)
     error, sound, dropped = 0.0, True, False
     for k in range(n):
@@ -124,8 +127,15 @@ def band_cycles(row_start, next_state, probability, place, width, hub, costs, as
         error += touched * (STEP + 2 * ROUNDING)
         if touched > 0 and small * least < 1e-290:
             dropped = True
+    return pivot, error, sound, dropped
+
+
+@kernel
+def go_home(band, right, pivot, width):
+    """Turn `right` into the costs from each state to the hub; return the error that this adds, in logs."""
+    n, kinds = len(pivot), right.shape[0]
     depth = 0.0
-    for k in range(n - 1, -1, -1):  # costs to the hub
+    for k in range(n - 1, -1, -1):
         depth += (min(width, n - 1 - k) + 10) * ROUNDING
         for j in range(k + 1, min(n, k + width + 1)):
             x = band[k, width + j - k]
@@ -134,15 +144,14 @@ def band_cycles(row_start, next_state, probability, place, width, hub, costs, as
                     right[c, k] += x * right[c, j]
         for c in range(kinds):
             right[c, k] /= pivot[k]
-            if not right[c, k] < HUGE:
-                sound = False
-    rounds = np.zeros(kinds)
-    for c in range(kinds):
-        rounds[c] = own_cost[c] / away
-        for k in range(n):
-            if start[k] > 0.0:
-                rounds[c] += start[k] * right[c, k] / away
-    seen = start / away  # visits on a round: forward through D - U, back through I - L
+    return depth
+
+
+@kernel
+def seen_on_a_round(band, pivot, start, away, width):
+    """Return the expected visits of each state on a round: forward through D - U, back through I - L."""
+    n = len(pivot)
+    seen = start / away
     for k in range(n):
         for j in range(max(0, k - width), k):
             x = band[j, width + k - j]
@@ -154,17 +163,13 @@ def band_cycles(row_start, next_state, probability, place, width, hub, costs, as
             x = band[j, width + k - j]
             if x > 0.0:
                 seen[k] += seen[j] * x
-    steps = 1.0 / away
-    for k in range(n):
-        steps += seen[k]
-        if k != middle and not seen[k] > FAINT:
-            dropped = True
-            seen[k] = 0.0
-    longest = 0.0
-    for c in range(kinds):
-        longest = max(longest, right[c].max() / costs[c].min())
-    if not steps < HUGE or (dropped and not max(steps, longest) < LONG):
-        sound = False
+    return seen
+
+
+@kernel
+def invert_band(band, pivot, width, middle):
+    """Turn the factors in `band` into the entries of Z within it, from the last state to the first."""
+    n = len(pivot)
     up, low = np.zeros(2 * width + 1), np.zeros(2 * width + 1)
     for i in range(n - 1, -1, -1):
         stop, shift = min(n, i + width + 1), width - i
@@ -187,8 +192,11 @@ def band_cycles(row_start, next_state, probability, place, width, hub, costs, as
             other[move + i] = x
             total += up[j - i] * x
         line[width] = 0.0 if i == middle else total / pivot[i]
-        if not line[width] < HUGE:
-            sound = False
+
+
+@kernel
+def come_back(band, place, width, hub, ask_state, ask_start, ask_next, ask_probability):
+    """Return (miss, hit) of the rows that are asked for, `band` being Z: see `band_cycles`."""
     miss, hit = np.zeros(len(ask_state)), np.zeros(len(ask_state))
     for q in range(len(ask_state)):
         s = ask_state[q]
@@ -202,12 +210,38 @@ def band_cycles(row_start, next_state, probability, place, width, hub, costs, as
                 mine, back = band[place[s], width], band[place[j], width + place[s] - place[j]]
                 hit[q] += p * (back / mine)
                 miss[q] += p * max(0.0, (mine - back) / mine)
-    home, visits, own = np.zeros((kinds, n)), np.zeros(n), np.ones(n)
-    for s in range(n):
-        if s != hub:
-            visits[s], own[s] = seen[place[s]], band[place[s], width]
-            for c in range(kinds):
-                home[c, s] = right[c, place[s]]
-    visits[hub] = 1.0 / away
-    own[hub] = 1.0
+    return miss, hit
+
+
+@kernel
+def band_cycles(row_start, next_state, probability, place, width, hub, costs, ask_state, ask_start, ask_next, ask_probability):
+    """Return (home, round, visits, own, miss, hit, log error): see `cycles_reference`; each is right up to exp(±log error).
+
+    `place[s]` is the position of state s in an order in which no jump goes farther than `width`.  Rows that are asked for lie
+    within the band too: `hit` is the probability to come back to their state before the hub is met, and `miss` = 1 - hit, whose
+    error is that of `hit`, absolute.  Visits that are too few to be trusted are 0.
+    """
+    kinds, middle = costs.shape[0], place[hub]
+    band, leave, start, away, right, own_cost = in_band(row_start, next_state, probability, place, width, hub, costs)
+    pivot, error, sound, dropped = eliminate_band(band, leave, right, width, middle)
+    depth = go_home(band, right, pivot, width)
+    rounds, longest = own_cost / away, 0.0
+    for c in range(kinds):
+        for k in range(len(place)):
+            if start[k] > 0.0:
+                rounds[c] += start[k] * right[c, k] / away
+        longest = max(longest, right[c].max() / costs[c].min())
+    seen = seen_on_a_round(band, pivot, start, away, width)
+    steps = 1.0 / away + seen.sum()
+    for k in range(len(place)):
+        if k != middle and not seen[k] > FAINT:
+            dropped = True
+            seen[k] = 0.0
+    invert_band(band, pivot, width, middle)
+    sound = sound and (right < HUGE).all() and (band[:, width] < HUGE).all() and steps < HUGE
+    if dropped and not max(steps, longest) < LONG:
+        sound = False
+    miss, hit = come_back(band, place, width, hub, ask_state, ask_start, ask_next, ask_probability)
+    home, visits, own = right[:, place], seen[place], band[place, width]
+    home[:, hub], visits[hub], own[hub] = 0.0, 1.0 / away, 1.0
     return home, rounds, visits, own, miss, hit, error + 2 * depth + 8 * ROUNDING if sound else np.inf
