@@ -83,6 +83,18 @@ def test_a_sweep_of_the_bellman_equation_does_what_its_reference_does(backward):
     np.testing.assert_allclose(u, other, rtol=1e-12)
 
 
+def test_a_sweep_of_the_bellman_equation_does_not_change_a_policy_by_rounding():
+    model = drawn(6)
+    a, u = arrays_of(model), np.full(model.n_states, 1e14) + np.random.default_rng(2).integers(0, 2, model.n_states) / 64
+    plain = (a.pair_start, a.row_start, a.next_state, a.probability, a.rate, np.zeros_like(a.income))
+    fast = (*a.fast[:-1], np.zeros_like(a.income))
+    for rows, sweep in ((plain, embedded.best_sweep_reference), (fast, embedded.best_sweep)):
+        pairs = a_policy(model, 2)
+        assert sweep(*rows, 0.0, u.copy(), False, pairs) == 0 and (pairs == a_policy(model, 2)).all()
+        far = u + 1e14 * np.random.default_rng(3).random(model.n_states)
+        assert sweep(*rows, 0.0, far, False, pairs) > 0
+
+
 def test_sweeps_of_the_bellman_equation_from_the_value_of_a_policy_lead_to_one_that_earns_no_less():
     rises = []
     for seed in range(12):

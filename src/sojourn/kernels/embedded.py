@@ -10,6 +10,7 @@ import numpy as np
 from sojourn.kernels.jit import kernel
 
 EPSILON = float(np.finfo(np.float64).eps)
+ROUNDING = 32 * EPSILON  # of values that are compared
 TINY = 5e-324  # what one product may lose to underflow
 
 
@@ -197,7 +198,8 @@ def best_step(pair_start, row_start, next_state, probability, rate, income, gain
 def best_sweep_reference(pair_start, row_start, next_state, probability, rate, income, gain, u, backward, choice):
     """Set u(s) to the best of (income - gain)/λ + Σ_j p(j) u(j) in place, in ascending or descending order; return the changes.
 
-    `choice` takes the pair that is best, and keeps the one it has where that is as good.
+    `choice` takes the pair that is best, and keeps the one it has where that is as good up to rounding: where values are large,
+    pairs taken by their rounding undo what the policy was improved by.
     """
     changes = 0
     for s in range(len(u))[:: -1 if backward else 1]:
@@ -206,7 +208,8 @@ def best_sweep_reference(pair_start, row_start, next_state, probability, rate, i
             row = slice(row_start[k], row_start[k + 1])
             value[k] = (income[k] - gain) / rate[k] + probability[row] @ u[next_state[row]]
         best = max(value, key=lambda k: value[k])
-        if value.get(choice[s], -np.inf) < value[best]:
+        old = value.get(choice[s], -np.inf)
+        if old < value[best] and not value[best] - old <= ROUNDING * (abs(value[best]) + abs(old)):
             choice[s] = best
             changes += 1
         u[s] = value[best]
@@ -228,7 +231,7 @@ def best_sweep(pair_start, row_start, next_state, probability, rate, income, gai
                 best, best_pair = value, k
             if k == old:
                 old_value = value
-        if old_value < best:
+        if old_value < best and not best - old_value <= ROUNDING * (abs(best) + abs(old_value)):
             choice[s] = best_pair
             changes += 1
         if best_pair >= 0:
