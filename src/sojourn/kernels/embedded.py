@@ -111,7 +111,64 @@ def sweep_both(start, to, p, reward, time, xy, backward, stretch):
 
 
 @kernel
-def sweep_on(start, to, p, reward, time, xy, grown, done, most, share, stretch):
+def stand_in_rows(start, to):
+    """Return whether most states jump to the one before or after them, as on grids, judged by the first thousand."""
+    n = min(start.size - 1, 1000)
+    found = 0
+    for s in range(n):
+        for i in range(start[s], start[s + 1]):
+            if to[i] == s + 1 or to[i] + 1 == s:
+                found += 1
+                break
+    return 2 * found > n
+
+
+@kernel
+def sweep_rows(start, to, p, reward, time, xy, grown, kept, backward, stretch):
+    """As `sweep_both`, where states stand in rows; `grown` is filled if `kept`.
+
+    What comes from the state just swept is added last: a processor can sum up the rest of a row before it knows that.
+    """
+    n = reward.size
+    total_x, total_y, last_x, last_y = 0.0, 0.0, 0.0, 0.0
+    first, way = (n - 1, -1) if backward else (0, 1)
+    for step in range(n):
+        s = first + way * step
+        x, y, near, before = reward[s] - xy[s, 0], time[s] - xy[s, 1], 0.0, s - way
+        for i in range(start[s], start[s + 1]):
+            j, q = to[i], p[i]
+            if j == before:
+                near += q
+            else:
+                x += q * xy[j, 0]
+                y += q * xy[j, 1]
+        near *= stretch
+        x *= stretch
+        y *= stretch
+        from_x, from_y = near * last_x, near * last_y
+        last_x, last_y = (xy[s, 0] + x) + from_x, (xy[s, 1] + y) + from_y
+        xy[s, 0], xy[s, 1] = last_x, last_y
+        x += from_x
+        y += from_y
+        if kept:
+            grown[s, 0], grown[s, 1] = x, y
+        total_x += x
+        total_y += y
+    return total_x, total_y
+
+
+@kernel
+def spread(grown, gain):
+    """Return the largest less the least growth of x - gain y."""
+    least, most = np.inf, -np.inf
+    for s in range(grown.shape[0]):
+        off = grown[s, 0] - gain * grown[s, 1]
+        least, most = min(least, off), max(most, off)
+    return most - least
+
+
+@kernel
+def sweep_on(start, to, p, reward, time, xy, grown, done, most, share, stretch, in_rows):
     """Sweep until the width is `share` of what it was at first, or `most` times; return (gain, sweeps made).
 
     Every third sweep goes backward, `done` of them were made before: values mostly spread from the first states, which chains come
@@ -119,15 +176,20 @@ def sweep_on(start, to, p, reward, time, xy, grown, done, most, share, stretch):
     """
     gain, first = 0.0, 0.0
     for sweep in range(most):
-        backward = (done + sweep) % 3 == 2
-        if sweep % 2 == 1:
+        looked_at, backward = sweep % 2 == 0, (done + sweep) % 3 == 2
+        if in_rows:
+            total_x, total_y = sweep_rows(start, to, p, reward, time, xy, grown, looked_at, backward, stretch)
+            gain = total_x / total_y
+            width = spread(grown, gain) if looked_at else 0.0
+        elif looked_at:
+            gain, width = sweep_pair(start, to, p, reward, time, xy, grown, backward, stretch)
+        else:
             total_x, total_y = sweep_both(start, to, p, reward, time, xy, backward, stretch)
             gain = total_x / total_y
-            continue
-        gain, width = sweep_pair(start, to, p, reward, time, xy, grown, backward, stretch)
-        if sweep > 0 and width <= share * first:
-            return gain, sweep + 1
-        first = max(first, width)
+        if looked_at:
+            if sweep > 0 and width <= share * first:
+                return gain, sweep + 1
+            first = max(first, width)
     return gain, most
 
 
