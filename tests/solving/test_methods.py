@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from sojourn.errors import TooLarge
 from sojourn.model.ctmdp import CTMDP
-from sojourn.solving import policy_iteration, value
+from sojourn.solving import elimination, policy_iteration, value
 from sojourn.solving.solve import solve
 from sojourn.solving.value_iteration import SMALL_WORK, iterate_values
 from sojourn.zoo.catalogue import make
@@ -94,3 +95,12 @@ def test_where_policy_iteration_finishes_what_another_method_began_it_is_named()
     assert (model.pair_action[pairs] != best.policy).any() and (by_values.policy == best.policy).all()
     assert by_values.method == "policy-iteration"  # its policy, though another was asked for
     assert solve(model, method="sweeps").method == "sweeps"  # whose policy nothing improves
+
+
+def test_a_method_by_name_that_is_too_large_a_task_names_the_way_out(monkeypatch):
+    monkeypatch.setattr(elimination.layout, "__defaults__", (1e3, None))
+    model = ladder(20, 60, 0)  # not a line; with 1,000 multiplications nothing is eliminated
+    for method in ("multigrid", "policy-iteration", "linear-programming"):
+        monkeypatch.setattr("sojourn.solving.nested.ROUNDS", 0)  # multigrid leaves it to policy iteration
+        with pytest.raises(TooLarge, match=rf"the limits are 1000 and .* Method '{method}' needs that.*Leave `method` out"):
+            solve(model, method=method)

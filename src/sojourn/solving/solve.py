@@ -85,10 +85,18 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9, progress:
     try:
         start = first_policy(model)
         if method != "auto":
-            return _proved(model, start, method, tolerance, said)
+            return _by_name(model, start, method, tolerance, said)
         return _first_that_proves(model, start, tolerance, said)
     finally:
         said.end()
+
+
+def _by_name(model: CTMDP, start: np.ndarray, name: str, tolerance: float, said: Progress) -> Solution:
+    try:
+        return _proved(model, start, name, tolerance, said)
+    except TooLarge as trouble:
+        raise TooLarge(f"{trouble} Method {name!r} needs that for this model. Leave `method` out: `auto` takes the way that suits "
+                       "the model.") from None
 
 
 def _first_that_proves(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress) -> Solution:
