@@ -103,6 +103,16 @@ def test_a_sweep_of_the_bellman_equation_does_not_change_a_policy_by_rounding():
         assert sweep(*rows, 0.0, far, False, pairs) > 0
 
 
+def test_a_sweep_of_the_bellman_equation_begins_without_a_policy_too():
+    model = drawn(6)
+    a, u = arrays_of(model), np.random.default_rng(2).normal(size=model.n_states)
+    plain = (a.pair_start, a.row_start, a.next_state, a.probability, a.rate, a.income)
+    for rows, sweep in ((plain, embedded.best_sweep_reference), (a.fast, embedded.best_sweep)):
+        pairs = np.full(model.n_states, -1)
+        assert sweep(*rows, 0.4, u.copy(), False, pairs) == model.n_states
+        assert (model.pair_state[pairs] == np.arange(model.n_states)).all()
+
+
 def test_sweeps_of_the_bellman_equation_from_the_value_of_a_policy_lead_to_one_that_earns_no_less():
     rises = []
     for seed in range(12):

@@ -8,7 +8,10 @@ from scipy.sparse import csr_matrix
 
 from sojourn.errors import TooLarge
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.progress import Progress
 from sojourn.solving import elimination, policy_iteration, value
+from sojourn.solving.arrays import arrays_of
+from sojourn.solving.nested import nested
 from sojourn.solving.solve import solve
 from sojourn.solving.value_iteration import SMALL_WORK, iterate_values
 from sojourn.zoo.catalogue import make
@@ -95,6 +98,22 @@ def test_where_policy_iteration_finishes_what_another_method_began_it_is_named()
     assert (model.pair_action[pairs] != best.policy).any() and (by_values.policy == best.policy).all()
     assert by_values.method == "policy-iteration"  # its policy, though another was asked for
     assert solve(model, method="sweeps").method == "sweeps"  # whose policy nothing improves
+
+
+def test_where_policy_iteration_improves_the_policy_of_the_linear_programme_it_is_named(monkeypatch):
+    model = cube(4, 2.0)
+    assert solve(model, method="linear-programming").method == "linear-programming"
+    for visited, name in ((True, "policy-iteration"), (False, "linear-programming")):  # a greedy policy, of all states or of none
+        monkeypatch.setattr("sojourn.solving.linear_program.policy_of",
+                            lambda model, frequency, start, visited=visited: (start, np.full(model.n_states, visited)))
+        assert solve(model, method="linear-programming").method == name
+
+
+def test_multigrid_that_got_nowhere_does_not_pass_a_rough_start_for_its_end(monkeypatch):
+    monkeypatch.setattr("sojourn.solving.nested.ROUNDS", 0)
+    model = cube(6, 1.0)  # so few states that the start is by sweeps, as far as 1e-4
+    assert not nested(arrays_of(model), model.n_actions, 1e-9, Progress(False)).ended
+    assert nested(arrays_of(model), model.n_actions, 1e-2, Progress(False)).ended
 
 
 def test_a_method_by_name_that_is_too_large_a_task_names_the_way_out(monkeypatch):

@@ -271,7 +271,7 @@ def best_sweep_reference(pair_start, row_start, next_state, probability, rate, i
             value[k] = (income[k] - gain) / rate[k] + probability[row] @ u[next_state[row]]
         best = max(value, key=lambda k: value[k])
         old = value.get(choice[s], -np.inf)
-        if old < value[best] and not value[best] - old <= ROUNDING * (abs(value[best]) + abs(old)):
+        if old < value[best] and (old == -np.inf or value[best] - old > ROUNDING * (abs(value[best]) + abs(old))):
             choice[s] = best
             changes += 1
         u[s] = value[best]
@@ -293,7 +293,7 @@ def best_sweep(pair_start, row_start, next_state, probability, rate, income, gai
                 best, best_pair = value, k
             if k == old:
                 old_value = value
-        if old_value < best and not best - old_value <= ROUNDING * (abs(best) + abs(old_value)):
+        if old_value < best and (old_value == -np.inf or best - old_value > ROUNDING * (abs(best) + abs(old_value))):
             choice[s] = best_pair
             changes += 1
         if best_pair >= 0:

@@ -31,11 +31,14 @@ def best_frequencies(model: CTMDP) -> tuple[np.ndarray, float, int]:
     return answer.x * speed, -float(answer.fun) * size * speed, int(answer.nit)
 
 
-def policy_of(model: CTMDP, frequency: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return a policy (pair per state) that is often right: the most frequent pair, and elsewhere a way to those states."""
+def policy_of(model: CTMDP, frequency: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (a policy, pair per state, that is often right; which states it is about).
+
+    These take the most frequent pair, the others a way to them.
+    """
     best = np.maximum.reduceat(frequency, model.pair_start[:-1])
     visited = best > 1e-9 * frequency.max()
     chosen = np.where(frequency >= best[model.pair_state], np.arange(model.n_pairs), model.n_pairs)
     pairs = np.minimum.reduceat(chosen, model.pair_start[:-1])
     reached, way = sure_reach(model, visited)
-    return np.where(visited, pairs, np.where(reached, way, start))
+    return np.where(visited, pairs, np.where(reached, way, start)), visited

@@ -36,7 +36,7 @@ def nested(model: Arrays, n_actions: int, tolerance: float, progress: Progress, 
     best: Guess | None = None
     for law in LAWS[:1] if brief else LAWS:
         guess = _start(model, n_actions, law, progress)
-        guess.start = guess.pairs.copy()
+        guess.start, guess.ended = guess.pairs.copy(), guess.width <= tolerance * scale_of(model, guess)  # so far it was rough
         _iterate(model, guess, tolerance, law, ROUNDS, progress, 1 if brief else FAILURES)
         best = guess if best is None or guess.ended or guess.width < best.width else best
         if guess.ended:

@@ -278,12 +278,15 @@ def _value_iteration(model: CTMDP, start: np.ndarray, tolerance: float, said: Pr
 
 
 def _linear_programming(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, patience: int) -> Answer:
-    """The policy of the best frequencies; states that it never visits are settled by policy iteration."""
+    """The policy of the best frequencies; states that it never visits are settled by policy iteration, which is named where it
+    changed others.
+    """
     from sojourn.solving.linear_program import best_frequencies, policy_of
 
     frequency, _, iterations = best_frequencies(model)
-    pairs, value, more = improve_until_optimal(model, policy_of(model, frequency, start))
-    return Answer(pairs, value.gain, value.bias, iterations + more, value)
+    pairs, visited = policy_of(model, frequency, start)
+    found = _improved(model, pairs, iterations)
+    return found if (found.pairs != pairs)[visited].any() else found._replace(by="")
 
 
 _BY_NAME: dict[str, Callable[[CTMDP, np.ndarray, float, Progress, int], Answer]] = {
