@@ -71,7 +71,7 @@ def diameter(model: CTMDP, tolerance: float = SLACK) -> Diameter:
     with np.errstate(over="ignore"):
         low, value, high = np.array([max(low, passage.cost.min()) * (1 - 4 * EPSILON), search.value, high * UP]) * unit
     low = min(float(low), LARGEST)
-    value, high = min(max(float(value), low), LARGEST), float(high)
+    value, high = low if np.isinf(high) else min(max(float(value), low), LARGEST), float(high)
     return Diameter(
         value, _own(model, search.pair), (low, high), high <= low * (1 + PROVED), len(search.solved), clock.perf_counter() - began
     )
