@@ -8,7 +8,8 @@ from click.shell_completion import BashComplete
 from command_line import run
 from sojourn.cli.common import waiting
 from sojourn.cli.main import sojourn
-from sojourn.model import progress
+from sojourn.model import files, progress
+from sojourn.zoo.catalogue import make
 
 
 def test_an_unknown_kind_is_refused_also_where_nothing_is_drawn():
@@ -38,6 +39,24 @@ def test_what_takes_long_says_so_and_wipes_its_line(monkeypatch, capsys):
         assert said.wait(30)
     words = capsys.readouterr()
     assert "counting ... 0 s" in words.err and words.err.endswith("\r") and not words.out
+
+
+def test_a_large_file_is_said_to_be_read(monkeypatch, tmp_path):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "EVERY", 0.001)
+    said = threading.Event()
+    monkeypatch.setattr(progress.Progress, "say", lambda line, text, say=progress.Progress.say: (say(line, text), said.set()))
+    path = tmp_path / "small.drn"
+    make("three-state").save(path)
+
+    def slow(*given, load=files.load):
+        assert said.wait(30)
+        return load(*given)
+
+    monkeypatch.setattr(files, "load", slow)
+    for words in (("solve", str(path)), ("convert", str(path), str(tmp_path / "again.npz"))):
+        said.clear()
+        assert f"reading {path} ... 0 s" in run(*words).err
 
 
 @pytest.mark.parametrize(("typed", "wanted"), [

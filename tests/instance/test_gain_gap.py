@@ -135,6 +135,27 @@ def test_large_models_get_the_same_gap_whether_they_mix_fast_or_slowly(random_mo
         assert found.bounds[0] > 0 or not proved
 
 
+def test_where_only_some_states_are_solved_for_the_interval_still_holds_the_gap(random_model, monkeypatch):
+    monkeypatch.setattr(module, "CHEAP", 0)
+    monkeypatch.setattr(module, "_by_hub_pays", lambda best: False)
+    apart, right = 0, module._Deviations._reached
+    for seed in range(6):
+        dense = random_model(np.random.default_rng(seed), 130, 1, 20).dense()
+        twice = {k: np.repeat(dense[k], 2, axis=1) for k in ("transition", "rate", "reward")}
+        twice["reward"][:, 1] -= 0.5 + 0.1 * np.random.default_rng(seed).random(130)  # what deviations lose is much the same
+        model = CTMDP.from_arrays(**twice, normalize_rows=True)
+        exact, solved = gain_gap(model), []
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "DENSE_STATES", 100)
+            patch.setattr(module, "TRIED", 1)
+            patch.setattr(module._Deviations, "_reached", lambda one, t, solved=solved: (solved.append(t), right(one, t))[1])
+            found = gain_gap(model)
+        assert len(solved) <= 2  # one by time, one by decisions
+        assert 0 < found.bounds[0] <= exact.bounds[0] * (1 + 1e-9) and exact.value <= found.value * (1 + 1e-9) <= 2 * exact.value
+        apart += found.bounds[1] > found.bounds[0] * (1 + 1e-6)
+    assert apart > 0  # the limit was met
+
+
 def test_one_sparse_factorization_gives_every_way_back_and_every_hitting_time(random_model):
     for model in (random_model(np.random.default_rng(5), 40, 3, 4), crawl(50)):
         first, cost = model.pair_start[:-1], 1 / model.rate

@@ -56,9 +56,9 @@ def test_sweeps_in_a_row_are_single_sweeps_until_the_width_is_a_share_of_the_fir
     rows = embedded.chosen_rows(model.row_start, model.next_state, model.probability, model.rate, visit, pairs)
     fast = (unsigned(rows[0]), unsigned(rows[1]), *rows[2:])
     xy = np.random.default_rng(1).normal(size=(model.n_states, 2))
-    for stretch in (1.0, 1.2):
+    for stretch, in_rows in ((1.0, False), (1.2, False), (1.0, True), (1.2, True)):
         other, widths = xy.copy(), []
-        gain, made = embedded.sweep_on(*fast, xy, np.empty_like(xy), 4, 50, 0.05, stretch)
+        gain, made = embedded.sweep_on(*fast, xy, np.empty_like(xy), 4, 50, 0.05, stretch, in_rows)
         for sweep in range(made):
             one, width = embedded.sweep_pair_reference(*rows, other, (4 + sweep) % 3 == 2, stretch)
             widths.append(width)
@@ -68,7 +68,15 @@ def test_sweeps_in_a_row_are_single_sweeps_until_the_width_is_a_share_of_the_fir
         assert all(w > 0.05 * max(looked_at[:i]) for i, w in enumerate(looked_at[:-1]) if i)
         np.testing.assert_allclose(xy, other, rtol=1e-10)
         xy = np.random.default_rng(2).normal(size=xy.shape)
-    assert embedded.sweep_on(*fast, xy, np.empty_like(xy), 0, 3, 0.0, 1.0)[1] == 3
+    assert embedded.sweep_on(*fast, xy, np.empty_like(xy), 0, 3, 0.0, 1.0, False)[1] == 3
+
+
+def test_whether_states_stand_in_rows_is_seen():
+    n = 300
+    here = np.arange(n)
+    for ways, expected in (((1, -1), True), ((1, 40), True), ((-1, 40), True), ((7, 40), False), ((2, -2), False)):
+        to = np.sort(np.column_stack([(here + way) % n for way in ways]), axis=1).ravel().astype(np.uint32)
+        assert embedded.stand_in_rows(np.arange(0, 2 * n + 1, 2, dtype=np.uint64), to) == expected
 
 
 @pytest.mark.parametrize("backward", [False, True])
@@ -81,6 +89,18 @@ def test_a_sweep_of_the_bellman_equation_does_what_its_reference_does(backward):
     assert changes == embedded.best_sweep_reference(*same, 0.4, other, backward, plain) > 0
     assert (mine == plain).all()
     np.testing.assert_allclose(u, other, rtol=1e-12)
+
+
+def test_a_sweep_of_the_bellman_equation_does_not_change_a_policy_by_rounding():
+    model = drawn(6)
+    a, u = arrays_of(model), np.full(model.n_states, 1e14) + np.random.default_rng(2).integers(0, 2, model.n_states) / 64
+    plain = (a.pair_start, a.row_start, a.next_state, a.probability, a.rate, np.zeros_like(a.income))
+    fast = (*a.fast[:-1], np.zeros_like(a.income))
+    for rows, sweep in ((plain, embedded.best_sweep_reference), (fast, embedded.best_sweep)):
+        pairs = a_policy(model, 2)
+        assert sweep(*rows, 0.0, u.copy(), False, pairs) == 0 and (pairs == a_policy(model, 2)).all()
+        far = u + 1e14 * np.random.default_rng(3).random(model.n_states)
+        assert sweep(*rows, 0.0, far, False, pairs) > 0
 
 
 def test_sweeps_of_the_bellman_equation_from_the_value_of_a_policy_lead_to_one_that_earns_no_less():

@@ -264,6 +264,13 @@ def test_labels_comments_placeholders_and_fractions_are_understood(tmp_path):
     assert gain(tmp_path, text) == pytest.approx(150 / 37, rel=1e-9)
 
 
+def test_in_quotes_a_label_may_begin_with_any_sign(tmp_path):
+    for label in ('"[odd] one"', '"["', '"!x"', '"a b" "[q"'):  # Storm reads these; without quotes it refuses them
+        assert gain(tmp_path, CTMC.replace("[0] init", f"[0] init {label}")) == pytest.approx(150 / 37, rel=1e-9)
+        with pytest.raises(FileError, match="before its labels"):
+            read(tmp_path, CTMC.replace("[0] init", "[0] init " + label.replace('"', "")))
+
+
 def test_a_packed_file_is_read_and_a_trap_refused(tmp_path):
     path = tmp_path / "model.drn.gz"
     path.write_bytes(gzip.compress(CTMC.encode()))

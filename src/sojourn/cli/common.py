@@ -50,7 +50,8 @@ def read_model(text: str) -> Any:
     if name.replace("_", "-") in families() and not os.path.isfile(text):
         return make(text)
     if os.path.exists(text) or text.endswith((".json", ".npz", ".drn")):
-        return load(text)
+        with waiting(f"reading {text}"):
+            return load(text)
     raise ModelError(f"{text!r} is neither a file nor a zoo model: {unknown_name('zoo model', name, families())}")
 
 

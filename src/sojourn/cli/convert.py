@@ -2,7 +2,7 @@
 
 import click
 
-from sojourn.cli.common import json_option, print_json, read_model, say
+from sojourn.cli.common import json_option, print_json, read_model, say, waiting
 
 
 @click.command("convert")
@@ -14,8 +14,13 @@ def command(source: str, target: str, reward: str | None, as_json: bool) -> None
     """Write the model IN (a file or a zoo model) to the file OUT, .json, .npz or .drn; OUT is replaced in one step."""
     from sojourn.model.files import load
 
-    model = read_model(source) if reward is None else load(source, reward)
-    model.save(target)
+    if reward is None:
+        model = read_model(source)
+    else:
+        with waiting(f"reading {source}"):
+            model = load(source, reward)
+    with waiting(f"writing {target}"):
+        model.save(target)
     if as_json:
         sizes = {"states": model.n_states, "actions": model.n_actions, "pairs": model.n_pairs}
         print_json({"written": target, "name": model.name, **sizes})

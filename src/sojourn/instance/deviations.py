@@ -21,6 +21,7 @@ from sojourn.instance.sparse_targets import SparseTargets
 DENSE_STATES = 3000  # up to here all pairs of states are held in one array
 FEW_STATES = 40  # up to here each state is solved for on its own where there are ties
 CANDIDATES = 12
+TRIED = 64  # states that are solved for one by one where that is dear
 BLOCK = 64  # targets at a time: their values stay in the processor's cache
 ALL = 20_000  # states up to which all deviations are compared where jumps are long
 CHEAP = 4e9  # multiplications up to which every state is solved for on its own
@@ -159,16 +160,25 @@ class _Deviations:
             lower = self._lower_ratios()
         if n > DENSE_STATES and not cheap and np.isnan(lower).any():
             return self._most_promising()
-        order = np.argsort(np.where(np.isnan(lower), -np.inf, lower), kind="stable")
-        return self._solve(order, lower)
+        known = np.where(np.isnan(lower), -np.inf, lower)
+        if n > DENSE_STATES and not cheap:
+            return self._solve(np.lexsort((self.gap / self.cost[self.pairs], known)), lower, TRIED)
+        return self._solve(np.argsort(known, kind="stable"), lower, n)
 
-    def _solve(self, order: np.ndarray, lower: np.ndarray) -> Least:
+    def _solve(self, order: np.ndarray, lower: np.ndarray, limit: int = 1) -> Least:
+        """Return the least loss of the deviations in `order`, of those only that can be it by their `lower` bounds.
+
+        No more than `limit` states are solved for.  Of what is left then only the lower bound is known, and the lower end says so.
+        """
         known: dict[int, tuple[Reached, Reached | None]] = {}
         value, low, high, at, choice = np.inf, np.inf, np.inf, -1, self.first
         for i in order:
             if lower[i] * (1 - 1e-8) > value:
                 break
             target = int(self.state[i])
+            if target not in known and len(known) == limit:
+                low = min(low, float(lower[i]))
+                break
             if target not in known:
                 known[target] = self._reached(target)
             longest, own = known[target]

@@ -48,8 +48,9 @@ def diameter(model: CTMDP, tolerance: float = SLACK) -> Diameter:
     """Return max over (s, t) of min over policies of E[time from s to t], in units of time.   Paper: eq:diameter
 
     `bounds` hold for certain; `exact` says that they are within 1e-9 of each other (relative).  That is so up to 3,000 states
-    unless the time is beyond floats; above, for models that mix slowly, `value` is attained by `pair` and the upper bound may
-    be loose, or infinite (an open end).  Targets that cannot beat the best found by more than `tolerance` are not solved.
+    unless the time is beyond floats; above, for models that mix slowly, the upper bound may be loose, or infinite (an open end):
+    then `value` is the lower bound, and the shortest time between the two states of `pair` is no less.  Targets that cannot beat
+    the best found by more than `tolerance` are not solved.
     Infinite, with the pair, if some state cannot be reached from another.
 
     >>> float(diameter(CTMDP.from_arrays([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[3.0, 5], [2, 7]])))

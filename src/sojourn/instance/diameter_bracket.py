@@ -35,20 +35,20 @@ class Bracket:
         n, order = self.passage.n_states, self._hardest_first()
         if n > self.ALL:
             sweeps = int(np.clip(self.WORK / (self.FEW * self.passage.matrix.nnz), 8, self.SWEEPS))
-            self._open_end(self._converge(np.sort(order[: self.FEW]), max(tolerance, 1e-6), sweeps))
+            self._converge(np.sort(order[: self.FEW]), max(tolerance, 1e-6), sweeps)
+            self._open_end()
             return
         for part in blocks(order, self.WIDTH):
             if not self._converge(np.sort(part), max(tolerance, PROVED / 4), self.SWEEPS):
-                self._open_end(converged=False)
+                self._open_end()
                 if n <= self.FACTORED:
                     self._sample()
                     self.high = self._covered()
                 return
 
-    def _open_end(self, converged: bool) -> None:
-        """Leave the upper end open; what did not converge is worth no more than what is proved of it."""
-        self.high = float("inf")
-        self.value = self.value if converged else self.low
+    def _open_end(self) -> None:
+        """Leave the upper end open; the value is what is proved of it, no more."""
+        self.high, self.value = float("inf"), self.low
 
     def _hardest_first(self) -> np.ndarray:
         """Return the targets, those first that the best choices lead to least."""
@@ -100,7 +100,7 @@ class Bracket:
         s = int(np.argmax(found.value))
         low = float(found.low()[s])
         if low > self.low:
-            self.low, self.value, self.pair = low, float(found.value[s]), (s, target)
+            self.low, self.value, self.pair = low, low, (s, target)
         return s
 
     def _covered(self) -> float:

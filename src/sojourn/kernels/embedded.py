@@ -10,6 +10,7 @@ import numpy as np
 from sojourn.kernels.jit import kernel
 
 EPSILON = float(np.finfo(np.float64).eps)
+ROUNDING = 32 * EPSILON  # of values that are compared
 TINY = 5e-324  # what one product may lose to underflow
 
 
@@ -110,7 +111,64 @@ def sweep_both(start, to, p, reward, time, xy, backward, stretch):
 
 
 @kernel
-def sweep_on(start, to, p, reward, time, xy, grown, done, most, share, stretch):
+def stand_in_rows(start, to):
+    """Return whether most states jump to the one before or after them, as on grids, judged by the first thousand."""
+    n = min(start.size - 1, 1000)
+    found = 0
+    for s in range(n):
+        for i in range(start[s], start[s + 1]):
+            if to[i] == s + 1 or to[i] + 1 == s:
+                found += 1
+                break
+    return 2 * found > n
+
+
+@kernel
+def sweep_rows(start, to, p, reward, time, xy, grown, kept, backward, stretch):
+    """As `sweep_both`, where states stand in rows; `grown` is filled if `kept`.
+
+    What comes from the state just swept is added last: a processor can sum up the rest of a row before it knows that.
+    """
+    n = reward.size
+    total_x, total_y, last_x, last_y = 0.0, 0.0, 0.0, 0.0
+    first, way = (n - 1, -1) if backward else (0, 1)
+    for step in range(n):
+        s = first + way * step
+        x, y, near, before = reward[s] - xy[s, 0], time[s] - xy[s, 1], 0.0, s - way
+        for i in range(start[s], start[s + 1]):
+            j, q = to[i], p[i]
+            if j == before:
+                near += q
+            else:
+                x += q * xy[j, 0]
+                y += q * xy[j, 1]
+        near *= stretch
+        x *= stretch
+        y *= stretch
+        from_x, from_y = near * last_x, near * last_y
+        last_x, last_y = (xy[s, 0] + x) + from_x, (xy[s, 1] + y) + from_y
+        xy[s, 0], xy[s, 1] = last_x, last_y
+        x += from_x
+        y += from_y
+        if kept:
+            grown[s, 0], grown[s, 1] = x, y
+        total_x += x
+        total_y += y
+    return total_x, total_y
+
+
+@kernel
+def spread(grown, gain):
+    """Return the largest less the least growth of x - gain y."""
+    least, most = np.inf, -np.inf
+    for s in range(grown.shape[0]):
+        off = grown[s, 0] - gain * grown[s, 1]
+        least, most = min(least, off), max(most, off)
+    return most - least
+
+
+@kernel
+def sweep_on(start, to, p, reward, time, xy, grown, done, most, share, stretch, in_rows):
     """Sweep until the width is `share` of what it was at first, or `most` times; return (gain, sweeps made).
 
     Every third sweep goes backward, `done` of them were made before: values mostly spread from the first states, which chains come
@@ -118,15 +176,20 @@ def sweep_on(start, to, p, reward, time, xy, grown, done, most, share, stretch):
     """
     gain, first = 0.0, 0.0
     for sweep in range(most):
-        backward = (done + sweep) % 3 == 2
-        if sweep % 2 == 1:
+        looked_at, backward = sweep % 2 == 0, (done + sweep) % 3 == 2
+        if in_rows:
+            total_x, total_y = sweep_rows(start, to, p, reward, time, xy, grown, looked_at, backward, stretch)
+            gain = total_x / total_y
+            width = spread(grown, gain) if looked_at else 0.0
+        elif looked_at:
+            gain, width = sweep_pair(start, to, p, reward, time, xy, grown, backward, stretch)
+        else:
             total_x, total_y = sweep_both(start, to, p, reward, time, xy, backward, stretch)
             gain = total_x / total_y
-            continue
-        gain, width = sweep_pair(start, to, p, reward, time, xy, grown, backward, stretch)
-        if sweep > 0 and width <= share * first:
-            return gain, sweep + 1
-        first = max(first, width)
+        if looked_at:
+            if sweep > 0 and width <= share * first:
+                return gain, sweep + 1
+            first = max(first, width)
     return gain, most
 
 
@@ -197,7 +260,8 @@ def best_step(pair_start, row_start, next_state, probability, rate, income, gain
 def best_sweep_reference(pair_start, row_start, next_state, probability, rate, income, gain, u, backward, choice):
     """Set u(s) to the best of (income - gain)/λ + Σ_j p(j) u(j) in place, in ascending or descending order; return the changes.
 
-    `choice` takes the pair that is best, and keeps the one it has where that is as good.
+    `choice` takes the pair that is best, and keeps the one it has where that is as good up to rounding: where values are large,
+    pairs taken by their rounding undo what the policy was improved by.
     """
     changes = 0
     for s in range(len(u))[:: -1 if backward else 1]:
@@ -206,7 +270,8 @@ def best_sweep_reference(pair_start, row_start, next_state, probability, rate, i
             row = slice(row_start[k], row_start[k + 1])
             value[k] = (income[k] - gain) / rate[k] + probability[row] @ u[next_state[row]]
         best = max(value, key=lambda k: value[k])
-        if value.get(choice[s], -np.inf) < value[best]:
+        old = value.get(choice[s], -np.inf)
+        if old < value[best] and not value[best] - old <= ROUNDING * (abs(value[best]) + abs(old)):
             choice[s] = best
             changes += 1
         u[s] = value[best]
@@ -228,7 +293,7 @@ def best_sweep(pair_start, row_start, next_state, probability, rate, income, gai
                 best, best_pair = value, k
             if k == old:
                 old_value = value
-        if old_value < best:
+        if old_value < best and not best - old_value <= ROUNDING * (abs(best) + abs(old_value)):
             choice[s] = best_pair
             changes += 1
         if best_pair >= 0:

@@ -203,21 +203,31 @@ def down_reference(start, to, q, out, x, group, b, count):
 
 @kernel
 def down(start, to, q, out, x, group, b, h, v, rest):
-    """See `down_reference`; h and rest are filled, v is scratch.  What is left of b is what states before have changed by."""
-    n = b.size
+    """See `down_reference`; h and rest are filled, v is scratch.  What is left of b is what states before have changed by.
+
+    What comes from the state just swept is added last: a processor can sum up the rest of a row before it knows that.
+    """
+    n, last = b.size, 0.0
     for s in range(n):
-        total = b[s]
+        total, near, share, before = b[s], 0.0, 1.0 / out[s], s - 1
         for i in range(start[s], start[s + 1]):
-            if to[i] < s:
+            if to[i] < before:
                 total += q[i] * h[to[i]]
-        h[s] = total / out[s]
+            elif to[i] == before:
+                near += q[i]
+        last = total * share + near * share * last
+        h[s] = last
+    last = 0.0
     for s in range(n - 1, -1, -1):
-        total = b[s]
+        total, near, share, before = b[s], 0.0, 1.0 / out[s], s + 1
         for i in range(start[s], start[s + 1]):
-            total += q[i] * h[to[i]]
-        total /= out[s]
-        v[s] = total - h[s]
-        h[s] = total
+            if to[i] == before:
+                near += q[i]
+            else:
+                total += q[i] * h[to[i]]
+        last = total * share + near * share * last
+        v[s] = last - h[s]
+        h[s] = last
     rest[:] = 0.0
     for s in range(n):
         left = 0.0
@@ -240,21 +250,29 @@ def up_reference(start, to, q, out, w, group, b, h, coarse, gain):
 @kernel
 def up(start, to, q, out, w, group, b, h, v, coarse, gain):
     """See `up_reference`; h is changed and v filled.  v = b less what the states before have changed by since."""
-    n = b.size
+    n, last = b.size, 0.0
     for s in range(n):
         h[s] += coarse[group[s]]
     for s in range(n):
-        total = b[s] - gain * w[s]
+        total, near, share, before = b[s] - gain * w[s], 0.0, 1.0 / out[s], s - 1
         for i in range(start[s], start[s + 1]):
-            total += q[i] * h[to[i]]
-        h[s] = total / out[s]
+            if to[i] == before:
+                near += q[i]
+            else:
+                total += q[i] * h[to[i]]
+        last = total * share + near * share * last
+        h[s] = last
+    last = 0.0
     for s in range(n - 1, -1, -1):
-        total = b[s] - gain * w[s]
+        total, near, share, before = b[s] - gain * w[s], 0.0, 1.0 / out[s], s + 1
         for i in range(start[s], start[s + 1]):
-            total += q[i] * h[to[i]]
-        total /= out[s]
-        v[s] = total - h[s]
-        h[s] = total
+            if to[i] == before:
+                near += q[i]
+            else:
+                total += q[i] * h[to[i]]
+        last = total * share + near * share * last
+        v[s] = last - h[s]
+        h[s] = last
     for s in range(n - 1, -1, -1):
         total = b[s]
         for i in range(start[s], start[s + 1]):

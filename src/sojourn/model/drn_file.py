@@ -202,8 +202,9 @@ def _state(found: Automaton, text: str) -> None:
         raise ModelError("a state of a Markov automaton needs its rate, 0 where one decides" if rate is None else
                          f"{found.kind} means discrete time, in which there are no rates")
     rewards, rest = _rewards(found, rest)
-    labels = [word.strip('"') for word in LABEL.findall(rest)]
-    late = next((word for word in labels if word.startswith(("[", "!"))), None)
+    words = LABEL.findall(rest)
+    labels = [word.strip('"') for word in words]
+    late = next((word for word in words if word.startswith(("[", "!"))), None)  # in quotes it is a label like others
     if late is not None:
         raise ModelError(f"{shown(late)} stands among its labels; its rate and rewards must stand before its labels")
     if "init" in labels:

@@ -20,10 +20,11 @@ CLOSER = 0.2  # sweeps of a policy end when their residual is this share of what
 DEEPER = 0.2  # the same for the last policy, unless it is as exact, so that ties are seen as such
 IN_A_ROW = 10  # sweeps of a policy at most
 SETTLED, LONGER = 0.01, 3  # where it changed in a smaller share of the states, so many times as many, and half the residual
-TRIAL, FEW = 40, 50_000  # sweeps, and FEW / states more, after which (or after a 20th of all) the pace must promise an end
+TRIAL, FEW = 80, 50_000  # sweeps, and FEW / states more, after which (or after a 20th of all) the pace must promise an end
+AHEAD = 400  # more sweeps that the pace may ask for: about what other ways take
 STRETCH = 1.35  # of each change, once sweeps are many: on grids fewer than half of them
 LESS = 0.7  # of it, each time that makes things worse
-MANY = 40  # sweeps after which policies have mostly settled
+SOME, MANY = 20, 40  # sweeps after which that begins if no end before `MANY` is in sight, and in any case
 EPSILON = float(np.finfo(float).eps)
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -90,7 +91,7 @@ def swept(model: Arrays, tolerance: float, most: int, progress: Progress) -> Gue
     visit = model.income / model.rate
     xy, grown = np.zeros((n, 2)), np.empty((n, 2))
     highest = float(np.abs(model.income).max())
-    rows, stretch = None, 1.0
+    rows, in_rows, stretch, foreseen = None, False, 1.0, 0.0
     while True:
         before = guess.width
         changes = bellman(model, guess, 0.0)
@@ -103,17 +104,20 @@ def swept(model: Arrays, tolerance: float, most: int, progress: Progress) -> Gue
         enough = guess.ended and (guess.deepened or guess.width <= DEEPER * goal)
         if enough or guess.sweeps >= most or guess.width <= EPSILON * highest:
             return guess
-        if guess.sweeps >= max(TRIAL + FEW // n, most // 20) and not _expected_end(guess.widths, goal) <= most:
+        expected = _expected_end(guess.widths, goal)
+        if guess.sweeps >= max(TRIAL + FEW // n, most // 20) and not min(expected, foreseen) <= min(most, guess.sweeps + AHEAD):
             return guess
         if changes or rows is None:
             rows = _rows(model, visit, guess.pairs)
-        if guess.sweeps >= MANY:
+            in_rows = kernels.stand_in_rows(rows[0], rows[1])
+        foreseen = expected
+        if guess.sweeps >= MANY or (guess.sweeps >= SOME and expected > MANY):
             stretch = STRETCH if stretch == 1.0 else 1.0 + (stretch - 1.0) * (LESS if guess.width > 2 * before else 1.0)
         settled = changes <= SETTLED * n
         share, row = (CLOSER / 2, LONGER * IN_A_ROW) if settled else (CLOSER, IN_A_ROW)
         guess.deepened = guess.ended
         guess.gain, made = kernels.sweep_on(*rows, xy, grown, guess.sweeps, max(1, min(row, most - guess.sweeps)),
-                                            DEEPER if guess.ended else share, stretch)
+                                            DEEPER if guess.ended else share, stretch, in_rows)
         guess.sweeps += made
         kernels.settled(xy, guess.gain, guess.u)
 

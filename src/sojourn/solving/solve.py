@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,22 @@ TRIAL = 700  # sweeps that must promise an end, where there are other ways
 MANY = 100_000  # sweeps of `sweeps` by name
 LONG = 150_000_000_000  # jumps that sweeps may look at, all actions counted, where nothing else gets there
 DIRECT = 1000  # states up to which a method by name ends with policy iteration
-Answer = tuple[np.ndarray, float, np.ndarray, int, PolicyValue | None]  # pair per state, gain, bias, iterations, value if evaluated
+
+
+class Answer(NamedTuple):
+    """What a method found: a policy (pair per state), its gain and bias, and the policy's value if it was evaluated.
+
+    `enough`: the Bellman step was as narrow as asked, and no more was done.  `by` is the method the policy is by, where that is
+    another than the one that was called.
+    """
+
+    pairs: np.ndarray
+    gain: float
+    bias: np.ndarray
+    iterations: int
+    value: PolicyValue | None = None
+    enough: bool = False
+    by: str = ""
 
 
 class NotEnded(Exception):
@@ -70,10 +85,18 @@ def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9, progress:
     try:
         start = first_policy(model)
         if method != "auto":
-            return _proved(model, start, method, tolerance, said)
+            return _by_name(model, start, method, tolerance, said)
         return _first_that_proves(model, start, tolerance, said)
     finally:
         said.end()
+
+
+def _by_name(model: CTMDP, start: np.ndarray, name: str, tolerance: float, said: Progress) -> Solution:
+    try:
+        return _proved(model, start, name, tolerance, said)
+    except TooLarge as trouble:
+        raise TooLarge(f"{trouble} Method {name!r} needs that for this model. Leave `method` out: `auto` takes the way that suits "
+                       "the model.") from None
 
 
 def _first_that_proves(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress) -> Solution:
@@ -109,14 +132,15 @@ def _proved(model: CTMDP, start: np.ndarray, name: str, tolerance: float, said: 
     Where there are others to try, `patience` is the number of sweeps after which a method that gets nowhere raises NotEnded.
     """
     began = time.perf_counter()
-    pairs, gain, u, iterations, value = _BY_NAME[name](model, start, tolerance, said, patience)
+    found = _BY_NAME[name](model, start, tolerance, said, patience)
     with np.errstate(over="ignore", invalid="ignore"):  # a bias beyond floats proves nothing, and the bounds say so
-        gain, u, bounds, chosen, floor = _best_proof(model, pairs, gain, u, value, tolerance)
+        gain, u, bounds, chosen, floor = _best_proof(model, found, tolerance)
     width = bounds[1] - bounds[0]
     note = "" if width <= tolerance * abs(gain) else (
         f"the gain is so near 0, beside the incomes that make it up, that floats prove it to a width of {width:.3g} only")
     bias = np.clip(u - u[0], -LARGEST, LARGEST)
-    solution = Solution(gain, bias, model.pair_action[chosen], bounds, name, iterations, time.perf_counter() - began, model, note)
+    solution = Solution(gain, bias, model.pair_action[chosen], bounds, found.by or name, found.iterations,
+                        time.perf_counter() - began, model, note)
     if not width <= max(tolerance * abs(gain), floor):
         raise ToleranceError(
             f"the gain is {gain:.12g}, proved in [{bounds[0]:.12g}, {bounds[1]:.12g}]: the width {width:.3g} is above the "
@@ -127,15 +151,20 @@ def _proved(model: CTMDP, start: np.ndarray, name: str, tolerance: float, said: 
 Proof = tuple[float, np.ndarray, tuple[float, float], np.ndarray, float]  # gain, bias, bounds, pair per state, least width
 
 
-def _best_proof(model: CTMDP, pairs: np.ndarray, gain: float, u: np.ndarray, value: PolicyValue | None, tolerance: float) -> Proof:
-    """Return what one Bellman step proves, and the lowest actions that are as good as the best."""
-    income = model.expected_reward[pairs] * model.rate[pairs] + model.running[pairs]
-    size = min(abs(gain), float(np.abs(income - gain).mean()))  # a constant income has no say in ties
+def _best_proof(model: CTMDP, found: Answer, tolerance: float) -> Proof:
+    """Return what one Bellman step proves, and the lowest actions that are as good as the best.
+
+    Where that proves less than asked, an evaluated policy is proved by more digits.
+    """
+    income = model.expected_reward[found.pairs] * model.rate[found.pairs] + model.running[found.pairs]
+    size = min(abs(found.gain), float(np.abs(income - found.gain).mean()))  # a constant income has no say in ties
     floor = tolerance * float(np.finfo(float).eps * np.abs(income).max())  # beside the incomes, the gain is 0
-    if value is None:
+    gain, u, value = found.gain, found.bias, found.value
+    if value is None or found.enough:
         bounds, chosen = proved_and_chosen(model, u, tolerance / 10 * size)
-    else:
-        gain, u, bounds, chosen, least = _evaluated_proof(model, pairs, value, tolerance, min(tolerance, 1e-9) / 10 * size)
+    if value is not None and not (found.enough and bounds[1] - bounds[0] <= tolerance * abs(gain)):
+        fine = tolerance if found.enough else min(tolerance, 1e-9)
+        gain, u, bounds, chosen, least = _evaluated_proof(model, found.pairs, value, tolerance, fine / 10 * size)
         floor = max(floor, least)
     if not bounds[1] - bounds[0] <= tolerance * abs(gain):  # also where nothing is paid and the gain is 0
         income_step = generator_step(model, np.zeros(model.n_states))  # no gain is above the largest income
@@ -189,7 +218,7 @@ def _policy_iteration(model: CTMDP, start: np.ndarray, tolerance: float, said: P
     """Until nothing improves; where the method was not asked for by name, large models as far as `tolerance` needs."""
     if not patience or model.n_states <= DIRECT:
         pairs, value, iterations = improve_until_optimal(model, start)
-        return pairs, value.gain, value.bias, iterations, value
+        return Answer(pairs, value.gain, value.bias, iterations, value)
     from sojourn.solving.embedded import Guess, bellman, scale_of
 
     arrays, guess = arrays_of(model), Guess(start, 0.0, np.zeros(0))
@@ -203,7 +232,7 @@ def _policy_iteration(model: CTMDP, start: np.ndarray, tolerance: float, said: P
         return guess.ended
 
     pairs, value, iterations = improve_until_optimal(model, start, enough)
-    return pairs, value.gain, value.bias, iterations, None if guess.ended else value
+    return Answer(pairs, value.gain, value.bias, iterations, value, guess.ended)
 
 
 def _sweeps(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, patience: int) -> Answer:
@@ -221,27 +250,31 @@ def _multigrid(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress
 def _finished(model: CTMDP, guess: Guess, patience: int) -> Answer:
     """Return a guess as an answer.  By name, small models and what did not end are finished by policy iteration."""
     if guess.ended and (patience or model.n_states > DIRECT):
-        return guess.pairs, guess.gain, guess.u - guess.u[0], guess.sweeps, None
+        return Answer(guess.pairs, guess.gain, guess.u - guess.u[0], guess.sweeps)
     if patience:
         raise NotEnded(guess.start)
-    pairs, value, more = improve_until_optimal(model, guess.pairs)
-    return pairs, value.gain, value.bias, guess.sweeps + more, value
+    return _improved(model, guess.pairs, guess.sweeps)
+
+
+def _improved(model: CTMDP, pairs: np.ndarray, before: int) -> Answer:
+    """Return the policy evaluated, and improved where that is possible: then it is one of policy iteration, and is said to be."""
+    best, value, more = improve_until_optimal(model, pairs)
+    return Answer(best, value.gain, value.bias, before + more, value, by="" if np.array_equal(best, pairs) else "policy-iteration")
 
 
 def _value_iteration(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, patience: int) -> Answer:
-    """Values by sweeps; small models, and those whose sweeps do not converge, are finished by solving the policy's equations."""
+    """Values by sweeps; small models, and those whose sweeps do not converge, are finished by policy iteration."""
     from sojourn.solving.value_iteration import SMALL_WORK, WORK, iterate_values, settle
 
     small = model.n_states <= DIRECT
     pairs, gain, u, sweeps, enough = iterate_values(model, tolerance / 4, SMALL_WORK if small else WORK)
     if enough and not small:
         u, gain = settle(model, pairs, u, sweeps)
-        return pairs, gain, u, sweeps, None
+        return Answer(pairs, gain, u, sweeps)
     try:
-        pairs, value, more = improve_until_optimal(model, pairs)
+        return _improved(model, pairs, sweeps)
     except TooLarge:
-        return pairs, gain, u, sweeps, None
-    return pairs, value.gain, value.bias, sweeps + more, value
+        return Answer(pairs, gain, u, sweeps)
 
 
 def _linear_programming(model: CTMDP, start: np.ndarray, tolerance: float, said: Progress, patience: int) -> Answer:
@@ -250,7 +283,7 @@ def _linear_programming(model: CTMDP, start: np.ndarray, tolerance: float, said:
 
     frequency, _, iterations = best_frequencies(model)
     pairs, value, more = improve_until_optimal(model, policy_of(model, frequency, start))
-    return pairs, value.gain, value.bias, iterations + more, value
+    return Answer(pairs, value.gain, value.bias, iterations + more, value)
 
 
 _BY_NAME: dict[str, Callable[[CTMDP, np.ndarray, float, Progress, int], Answer]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,8 @@ from sojourn.solving.elimination import DENSE, UNIT, Elimination, OutOfRange, el
 MANY = 2000  # states from which on another reference is tried before numbers of any size
 FEW = 40  # states up to which the first recurrent state is as good as any to begin with
 SHORT = 12  # jumps after which the most likely state is taken
+OFTEN = 3  # times that the most likely state must be the same to be left alone
+SOON = 100  # the same before it is tried instead of a reference that did not do
 RARE = 0.01  # a reference visited less often than this, relative to the busiest state, is replaced by that one
 LARGEST = float(np.finfo(float).max)
 
@@ -66,9 +68,9 @@ def value_of(chain: Chain, recurrent: np.ndarray, like: PolicyValue | None = Non
     with suppress(OutOfRange):
         return _value(chain, *_busy(chain, reference, lambda matrix, state: eliminated(matrix, state, known)))
     if chain.n_states > MANY and not is_narrow(chain.matrix):  # from a rare reference the way may be too long for floats
-        with suppress(OutOfRange):
-            many = int(min(4 * len(recurrent), 200 + 2e9 / chain.matrix.nnz))
-            return _value(chain, *_busy(chain, _likely(chain, recurrent, many), eliminated))
+        found = _from_likely(chain, reference, recurrent)
+        if found is not None:
+            return found
     from sojourn.solving.wide import WideElimination
 
     return _value(chain, *_busy(chain, reference, WideElimination))
@@ -83,14 +85,37 @@ def wide_bounds(chain: Chain, reference: int) -> tuple[float, float]:
     return -np.inf, np.inf
 
 
+def _from_likely(chain: Chain, reference: int, recurrent: np.ndarray) -> PolicyValue | None:
+    """Return the value seen from a likely state where `reference` did not do, or None if floats do not suffice there either."""
+    tried, last, same = {reference}, -1, 0
+    for likely in _likely_states(chain, recurrent):
+        if likely not in tried:
+            tried.add(likely)
+            with suppress(OutOfRange):
+                return _value(chain, *_busy(chain, likely, eliminated))
+        same = same + 1 if likely == last else 1
+        last = likely
+        if same == OFTEN:
+            return None
+    return None
+
+
 def _likely(chain: Chain, recurrent: np.ndarray, jumps: int) -> int:
     """Return a state where the chain, made lazy so that it does not alternate, is most likely after some jumps from anywhere."""
+    return next(_likely_states(chain, recurrent, jumps))
+
+
+def _likely_states(chain: Chain, recurrent: np.ndarray, first: int = SOON) -> Iterator[int]:
+    """Yield such a state after `first` jumps, after four times as many, and so on, as far as some seconds reach."""
     law = np.zeros(chain.n_states)
     law[recurrent] = 1.0 / len(recurrent)
-    back = chain.matrix.T
-    for _ in range(jumps):
-        law = (law + back @ law) / 2
-    return int(np.argmax(law))
+    back, made, goal = chain.matrix.T, 0, first
+    most = max(first, int(min(4 * len(recurrent), 200 + 2e9 / chain.matrix.nnz)))
+    while made < most:
+        for _ in range(made, min(goal, most)):
+            law = (law + back @ law) / 2
+        made, goal = min(goal, most), 4 * goal
+        yield int(np.argmax(law))
 
 
 def _busy(chain: Chain, reference: int, form: Callable[[Any, int], Elimination]) -> tuple[Elimination, np.ndarray, float]:
