@@ -70,7 +70,7 @@ class Sampler(NamedTuple):
     """What plans are made from, and what a planner keeps from one plan to the next.
 
     `samples`: models drawn per plan, of which the one with the largest gain is followed.  `tsde`: a plan is at most one epoch
-    longer than the last (`set_length`); else it has no such limit.  `counted` has room for the successors, laid out as `rows.next_state`.
+    longer than the last (`set_length`); else it has no such limit.  `counted` has room for the successors, as in `rows.next_state`.
     """
 
     watch: int  # the index, or NO_INDEX
@@ -230,8 +230,8 @@ def finish(sampler, desk, well_known, asked, trying, insisted_share):
 def set_length(sampler, plan_epochs, epoch):
     """Say how long the plan may last, and that it was made now.
 
-    One epoch longer than the last one; where the index of least N K + log N watches, at least SHORT times the root of the epochs.  A
-    plan ends early when a pair's visits double, the next would be short too, and a way to far states be left halfway.
+    One epoch longer than the last one; where the index of least N K + log N watches, at least SHORT times the root of the epochs:
+    else a plan that ends early, because a pair's visits have doubled, makes the next one short too, which may leave a long way halfway.
     """
     longest = epoch - sampler.planned[0] + 1
     if sampler.watch == IMED:
