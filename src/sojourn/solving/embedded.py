@@ -24,7 +24,7 @@ TRIAL, FEW = 80, 50_000  # sweeps, and FEW / states more, after which (or after 
 AHEAD = 400  # more sweeps that the pace may ask for: about what other ways take
 STRETCH = 1.35  # of each change, once sweeps are many: on grids fewer than half of them
 LESS = 0.7  # of it, each time that makes things worse
-SOME, MANY = 20, 40  # sweeps after which that begins if no end before `MANY` is in sight, and in any case
+SOME, MANY, FAR = 20, 40, 100  # sweeps after which that begins if no end before `FAR` is in sight, and in any case
 EPSILON = float(np.finfo(float).eps)
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -111,7 +111,7 @@ def swept(model: Arrays, tolerance: float, most: int, progress: Progress) -> Gue
             rows = _rows(model, visit, guess.pairs)
             in_rows = kernels.stand_in_rows(rows[0], rows[1])
         foreseen = expected
-        if guess.sweeps >= MANY or (guess.sweeps >= SOME and expected > MANY):
+        if guess.sweeps >= MANY or (guess.sweeps >= SOME and expected > FAR):
             stretch = STRETCH if stretch == 1.0 else 1.0 + (stretch - 1.0) * (LESS if guess.width > 2 * before else 1.0)
         settled = changes <= SETTLED * n
         share, row = (CLOSER / 2, LONGER * IN_A_ROW) if settled else (CLOSER, IN_A_ROW)
