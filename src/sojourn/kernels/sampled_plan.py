@@ -231,7 +231,7 @@ def set_length(sampler, plan_epochs, epoch):
     """Say how long the plan may last, and that it was made now.
 
     One epoch longer than the last one; where the index of least N K + log N watches, at least SHORT times the root of the epochs:
-    else a plan that ends early, because a pair's visits have doubled, makes the next one short too, which may leave a long way halfway.
+    else a plan that a doubling of visits ends early makes the next one short too, and a long way is left halfway.
     """
     longest = epoch - sampler.planned[0] + 1
     if sampler.watch == IMED:
