@@ -292,9 +292,9 @@ class Controller:
                 differs += isinstance(entry, Report) and written(anew.answer, "action") != entry.answer
             if anew.to_bytes() != fold.to_bytes():
                 raise ControlError(f"the controller {self.path}: folding its {reports} reports anew gives another state than its "
-                                   f"snapshots ({differs} answers differ). `sojourn control replay {self.path}` makes them anew "
-                                   "from "
-                                   "the journal, which is intact.")
+                                   f"snapshots ({differs} answers differ). Where Sojourn was updated since, its learner may decide "
+                                   f"otherwise now, and nothing is amiss. `sojourn control replay {self.path}` makes the snapshots "
+                                   "anew from the journal, which is intact.")
             return {"reports": reports, "notes": journal.head.note, "answers_that_differ": differs,
                     "chain": journal.head.chain.hex()}
 

@@ -16,7 +16,7 @@ SHORTEST_GREEDY = 0.1  # two equally good actions take turns at least this share
 SHORTEST_TRIAL = 0.02  # the same for trying one that looks worse
 SMALLEST = 1e-300  # shortfall of a worth: rounding may make it 0
 LEEWAY = 2.0  # nats by which an index counts as less or more where a try is cheap or dear
-SPARED = 1.0  # nats less than log N are asked for: e^(-N K) overstates the chance that an action is better after all
+SPARED = 1.5  # nats less than log N are asked for: e^(-N K) overstates the chance that an action is better after all
 
 
 def skeleton_reference(pair_start, visits):

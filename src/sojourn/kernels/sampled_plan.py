@@ -41,6 +41,7 @@ from sojourn.kernels.posterior import (
 NO_INDEX, IMED, BK = range(3)
 TRIAL = 0.2  # in a well-known state a sampled action that is not the greedy one is tried for this share of its visits so far
 INSISTED = 0.05  # the same for an action on which N K + log N insists
+SHORT = 0.7  # under the index of least N K + log N a plan may last this many times the root of the decisions so far, or longer
 FREEZE = 0.05  # without samples a choice of BK stands for this share of the pair's visits so far
 
 
@@ -69,7 +70,7 @@ class Sampler(NamedTuple):
     """What plans are made from, and what a planner keeps from one plan to the next.
 
     `samples`: models drawn per plan, of which the one with the largest gain is followed.  `tsde`: a plan is at most one epoch
-    longer than the last; else it has no such limit.  `counted` has room for the successors, laid out as `rows.next_state`.
+    longer than the last (`set_length`); else it has no such limit.  `counted` has room for the successors, as in `rows.next_state`.
     """
 
     watch: int  # the index, or NO_INDEX
@@ -126,7 +127,8 @@ def sampled_plan_reference(sampler, desk, own, best=best_policy_reference,
         on_trial = well_known & (chosen != sampler.greedy)
         quota[chosen[on_trial]] = np.maximum(1, (share * visits[chosen])[on_trial].astype(np.int64))
     desk.plan.pair[:], desk.plan.left[:], desk.info[:] = chosen, quota, info
-    desk.plan.epochs[LEFT] = epoch - sampler.planned[0] + 1 if sampler.tsde else NO_LIMIT
+    longer = SHORT * np.sqrt(epoch) if sampler.watch == IMED else 0
+    desk.plan.epochs[LEFT] = max(epoch - sampler.planned[0] + 1, int(longer)) if sampler.tsde else NO_LIMIT
     sampler.planned[0] = epoch
     return True
 
@@ -226,8 +228,15 @@ def finish(sampler, desk, well_known, asked, trying, insisted_share):
 
 @inlined
 def set_length(sampler, plan_epochs, epoch):
-    """Say how long the plan may last, and that it was made now."""
-    plan_epochs[LEFT] = epoch - sampler.planned[0] + 1 if sampler.tsde else NO_LIMIT
+    """Say how long the plan may last, and that it was made now.
+
+    One epoch longer than the last one; where the index of least N K + log N watches, at least SHORT times the root of the epochs:
+    else a plan that a doubling of visits ends early makes the next one short too, and a long way is left halfway.
+    """
+    longest = epoch - sampler.planned[0] + 1
+    if sampler.watch == IMED:
+        longest = max(longest, int(SHORT * np.sqrt(epoch)))
+    plan_epochs[LEFT] = longest if sampler.tsde else NO_LIMIT
     sampler.planned[0] = epoch
 
 

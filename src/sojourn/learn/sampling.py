@@ -32,7 +32,7 @@ class SamplingLearner(Learner):
     def sample_from(self, belief: Posterior, samples: int, most: int = 1, tsde: bool = True, depth: float = 0.0) -> None:
         """Draw `samples` models per plan from `belief`, with up to `most` draws per row; `depth` is when the index is heard.
 
-        With `tsde` a plan is at most one epoch longer than the last.
+        With `tsde` a plan is at most one epoch longer than the last; with the index of CT-IMED it may last longer (`set_length`).
         """
         b = self.belief = belief
         first = self.knowledge.pair_start[:-1]
