@@ -1,5 +1,8 @@
 """Plans that come late: only where that was asked for, at most so many answers, journaled, and the same when folded again."""
 
+import subprocess
+import sys
+
 import pytest
 
 import sojourn
@@ -106,3 +109,9 @@ def test_late_plans_within_one_write_of_many_reports_are_journaled_too(path, slo
         controller.missed(("down", 0))
         controller.report(151, 0.5, ("up", 0), action="repair")
         assert controller.verify()["answers_that_differ"] == 0
+
+
+@pytest.mark.parametrize("said", [b"", b"\0\0", b"\0\0\0\0\0\0\0\x05abc"])
+def test_a_planner_whose_controller_was_killed_at_once_ends_without_a_word(said):
+    ran = subprocess.run([sys.executable, "-m", "sojourn.control.planner"], input=said, capture_output=True)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")

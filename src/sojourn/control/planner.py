@@ -129,7 +129,10 @@ class LatePlans:
 def main() -> None:
     """Read frames and answer them until the input ends, or nobody wants an answer any more."""
     reading, writing = sys.stdin.buffer, sys.stdout.buffer
-    setting = Setting.from_bytes(received(reading))
+    first = received(reading)
+    if not first:
+        return  # the controller was killed before it said what it runs
+    setting = Setting.from_bytes(first)
     while due := received(reading):
         try:
             send(writing, pack(plan_of(setting, unpack(due))))
