@@ -7,7 +7,7 @@ weights x that are roughly the time spent in each state, hence of the same form.
 
 import numpy as np
 
-from sojourn.kernels.jit import kernel
+from sojourn.kernels.jit import inlined, kernel
 
 
 def generator_rows_reference(row_start, next_state, probability, rate, pairs):
@@ -201,12 +201,24 @@ def down_reference(start, to, q, out, x, group, b, count):
     return h, np.bincount(group, weights=x * left, minlength=count)
 
 
+@inlined
+def relaxed(start, to, q, out, h, s, total, before, last):
+    """Return the new value of state s: `total` and what flows in.  `last` is that of `before`, the state swept just now.
+
+    It is added last: a processor can sum up the rest of a row before it knows it.
+    """
+    near, share = 0.0, 1.0 / out[s]
+    for i in range(start[s], start[s + 1]):
+        if to[i] == before:
+            near += q[i]
+        else:
+            total += q[i] * h[to[i]]
+    return total * share + near * share * last
+
+
 @kernel
 def down(start, to, q, out, x, group, b, h, v, rest):
-    """See `down_reference`; h and rest are filled, v is scratch.  What is left of b is what states before have changed by.
-
-    What comes from the state just swept is added last: a processor can sum up the rest of a row before it knows that.
-    """
+    """See `down_reference`; h and rest are filled, v is scratch.  What is left of b is what states before have changed by."""
     n, last = b.size, 0.0
     for s in range(n):
         total, near, share, before = b[s], 0.0, 1.0 / out[s], s - 1
@@ -219,13 +231,7 @@ def down(start, to, q, out, x, group, b, h, v, rest):
         h[s] = last
     last = 0.0
     for s in range(n - 1, -1, -1):
-        total, near, share, before = b[s], 0.0, 1.0 / out[s], s + 1
-        for i in range(start[s], start[s + 1]):
-            if to[i] == before:
-                near += q[i]
-            else:
-                total += q[i] * h[to[i]]
-        last = total * share + near * share * last
+        last = relaxed(start, to, q, out, h, s, b[s], s + 1, last)
         v[s] = last - h[s]
         h[s] = last
     rest[:] = 0.0
@@ -254,23 +260,11 @@ def up(start, to, q, out, w, group, b, h, v, coarse, gain):
     for s in range(n):
         h[s] += coarse[group[s]]
     for s in range(n):
-        total, near, share, before = b[s] - gain * w[s], 0.0, 1.0 / out[s], s - 1
-        for i in range(start[s], start[s + 1]):
-            if to[i] == before:
-                near += q[i]
-            else:
-                total += q[i] * h[to[i]]
-        last = total * share + near * share * last
+        last = relaxed(start, to, q, out, h, s, b[s] - gain * w[s], s - 1, last)
         h[s] = last
     last = 0.0
     for s in range(n - 1, -1, -1):
-        total, near, share, before = b[s] - gain * w[s], 0.0, 1.0 / out[s], s + 1
-        for i in range(start[s], start[s + 1]):
-            if to[i] == before:
-                near += q[i]
-            else:
-                total += q[i] * h[to[i]]
-        last = total * share + near * share * last
+        last = relaxed(start, to, q, out, h, s, b[s] - gain * w[s], s + 1, last)
         v[s] = last - h[s]
         h[s] = last
     for s in range(n - 1, -1, -1):
