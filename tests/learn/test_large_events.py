@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sojourn.kernels.swept_planning import DENSE
 from sojourn.learn import event_planner
 from sojourn.learn.catalogue import learner_for
 from sojourn.learn.event_planner import EventPlanner
@@ -38,6 +39,44 @@ def test_a_large_plan_has_the_gain_that_elimination_finds(name, width):
         start = found
 
 
+def refuse(*_):
+    raise AssertionError("not by this way")
+
+
+@pytest.mark.parametrize("name", ["tandem:capacity=25", "criss-cross:capacity=7"])
+def test_a_plan_between_small_and_large_is_made_by_multigrid_and_is_that_of_elimination(name, monkeypatch):
+    """Gain and policy, one plan warm from the last; where two actions are alike to 1e-6 of the gain either will do."""
+    model = make(name)
+    planner, rng = EventPlanner(model.knowledge(events=True), model.events), np.random.default_rng(6)
+    start, eliminated = cold(model), event_planner.best_event_policy
+    for _ in range(4):
+        theta = model.events.value * rng.uniform(0.5, 2, model.events.n_events)
+        monkeypatch.setattr(event_planner, "CHEAP_WORK", np.inf)
+        monkeypatch.setattr(event_planner, "best_event_policy", eliminated)
+        exact = planner.best(theta, theta, cold(model))
+        monkeypatch.setattr(event_planner, "CHEAP_WORK", 0.0)
+        monkeypatch.setattr(event_planner, "best_event_policy", refuse)
+        start = planner.best(theta, theta, start, tolerance=0.01)
+        assert start.gain == pytest.approx(exact.gain, rel=event_planner.CLOSE)
+        assert (start.pair != exact.pair).mean() < 0.01
+
+
+@pytest.mark.parametrize("name, width", [("service-rate:capacity=5", 1.0), ("tandem:capacity=12", 1.5)])
+def test_where_multigrid_does_not_help_or_rates_are_left_open_a_plan_is_eliminated(name, width, monkeypatch):
+    """The first model is too small for multigrid; the second would do, but its pairs may have rates of their own."""
+    model = make(name)
+    planner, theta = EventPlanner(model.knowledge(events=True), model.events), model.events.value
+    exact = planner.best(theta, width * theta, cold(model))
+    monkeypatch.setattr(event_planner, "CHEAP_WORK", 0.0)
+    monkeypatch.setattr(event_planner, "large_plan", refuse)
+    found = planner.best(theta, width * theta, cold(model), tolerance=0.01)
+    assert found.gain == pytest.approx(exact.gain, rel=1e-12) and np.array_equal(found.pair, exact.pair)
+
+
+def test_a_model_of_200_states_is_planned_for_by_elimination_whatever_its_jumps():
+    assert DENSE * DENSE**2 < event_planner.CHEAP_WORK < event_planner.MOST_WORK
+
+
 def test_rates_far_apart_do_not_stop_a_large_plan():
     model = make("criss-cross:capacity=6")
     planner, rng = EventPlanner(model.knowledge(events=True), model.events), np.random.default_rng(2)
@@ -49,11 +88,12 @@ def test_rates_far_apart_do_not_stop_a_large_plan():
 
 
 @pytest.mark.parametrize("name", ["events-psrl", "events-ucrl", "events-ce"])
-def test_learners_of_large_models_go_on_where_they_stopped(name, monkeypatch):
-    monkeypatch.setattr(event_planner, "MOST_WORK", 0.0)
+@pytest.mark.parametrize("bound", ["CHEAP_WORK", "MOST_WORK"])
+def test_learners_of_large_models_go_on_where_they_stopped(name, bound, monkeypatch):
+    monkeypatch.setattr(event_planner, bound, 0.0)
     model = make("tandem:capacity=9")
     whole, cut, again = (Walk(model, learner_for(model, name, seed=4), seed=4) for _ in range(3))
-    assert whole.learner.planner.large
+    assert whole.learner.planner.large == (bound == "MOST_WORK")
     whole.advance(1500)
     cut.advance(300)
     again.restore(cut.state())

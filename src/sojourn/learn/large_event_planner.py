@@ -21,6 +21,12 @@ SWEEPS = 300  # of value iteration, where multigrid does not help
 
 def large_plan(rows: EventRows, low: np.ndarray, high: np.ndarray, start: Found, tolerance: float) -> Found:
     """Return the best policy when every rate lies in [low, high], its gain known to `tolerance` (relative)."""
+    found, ended = multigrid_plan(rows, low, high, start, tolerance)
+    return found if ended else swept(rows, low, high, found, tolerance)
+
+
+def multigrid_plan(rows: EventRows, low: np.ndarray, high: np.ndarray, start: Found, tolerance: float) -> tuple[Found, bool]:
+    """Return (plan, True) by multigrid alone; where it does not help, (where to go on from, False)."""
     pair, bias, gain, chosen = start.pair.copy(), start.bias.copy(), start.gain, np.zeros(len(rows.event))
     best, failures = np.inf, 0
     for done in range(ROUNDS):
@@ -29,7 +35,7 @@ def large_plan(rows: EventRows, low: np.ndarray, high: np.ndarray, start: Found,
         goal = tolerance * min(abs(least + most) / 2, float(np.abs(income - (least + most) / 2).mean()))
         if most - least <= goal:
             event_step(rows, low, high, gain, bias, 0.0, pair, chosen)  # all the best by the last look: no worse than `least`
-            return Found((least + most) / 2, bias, pair)
+            return Found((least + most) / 2, bias, pair), True
         best = min(best, most - least)
         levels = Multigrid((start_, to, intensity, out))
         if not levels.usable or failures >= FAILURES:
@@ -41,7 +47,7 @@ def large_plan(rows: EventRows, low: np.ndarray, high: np.ndarray, start: Found,
             break
         gain = found
         failures += evaluation.failed
-    return swept(rows, low, high, Found(gain, bias, pair), tolerance)
+    return Found(gain, bias, pair), False
 
 
 def swept(rows: EventRows, low: np.ndarray, high: np.ndarray, start: Found, tolerance: float) -> Found:
