@@ -8,7 +8,7 @@ from sojourn.kernels.jit import from_python
 from sojourn.kernels.planning import Model, best_policy
 from sojourn.kernels.pooled_plan import PairRows, drawn_row, pooled_mean, pooled_mean_reference
 from sojourn.kernels.swept_planning import DENSE
-from sojourn.learn import posterior
+from sojourn.learn import kl_ucrl, posterior
 from sojourn.learn.catalogue import learner
 from sojourn.learn.estimate import estimated
 from sojourn.learn.kl_set import kl_set
@@ -127,7 +127,7 @@ def test_a_pooled_learner_plans_saves_and_learns_on_a_small_model(garnet, name, 
     assert run.pseudo_regret[-1] < 0.7 * random.pseudo_regret[-1]
 
 
-@pytest.mark.parametrize("name", ["default", "ct-psrl", "ct-kl-ucrl", "ct-ucrl", "ct-ce"])
+@pytest.mark.parametrize("name", ["default", "ct-psrl", "ct-kl-ucrl", "ct-ucrl", "ct-ce", "kl-ucrl"])
 @pytest.mark.parametrize("supports", [True, False])
 def test_what_a_learner_holds_of_a_large_model_grows_with_what_was_observed(name, supports):
     """900 states, two actions: rows over all states would be 13 MB each."""
@@ -147,6 +147,22 @@ def _parts(state):
             yield from _parts(value)
         elif isinstance(value, np.ndarray):
             yield value
+
+
+@pytest.mark.parametrize("epochs", [0, 40, 3000])
+def test_kl_ucrl_plans_over_the_same_balls_with_rows_of_what_was_seen(garnet, epochs, monkeypatch):
+    """The same policy and the same optimistic gain as with rows over all states: unvisited pairs, thin data, and more."""
+    subject = walked(garnet, "kl-ucrl", epochs) if epochs else learner("kl-ucrl", garnet.knowledge(), seed=3)
+    monkeypatch.setattr(kl_ucrl, "DENSE", 5)
+    twin = learner("kl-ucrl", garnet.knowledge(), seed=3)
+    twin.restore(subject.state())
+    rows, pooled = subject.steps(), twin.steps()
+    assert twin.pooled and not subject.pooled and len(rows.next_state) == garnet.n_pairs * 12
+    seen = np.diff(subject.counts.rows()[0])
+    assert (np.diff(pooled.row_start) <= seen + 2).all() and (pooled.probability[pooled.row_start[1:] - 1] == 0).all()
+    full, plan = subject.plan(), twin.plan()
+    assert plan.info["optimistic_gain"] == pytest.approx(full.info["optimistic_gain"], rel=1e-10)
+    assert np.array_equal(plan.policy, full.policy)
 
 
 def test_an_estimate_of_a_large_model_with_unknown_supports_holds_the_true_gain():

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sojourn.kernels.jit import inner, kernel
-from sojourn.kernels.kl_optimism import kl_row, kl_row_reference, moved
+from sojourn.kernels.kl_optimism import moved
+from sojourn.kernels.kl_row import kl_row, kl_row_reference
 from sojourn.kernels.least_divergence import excess
 
 STEPS = 200

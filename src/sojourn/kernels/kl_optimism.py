@@ -1,8 +1,4 @@
-"""Optimism over KL confidence sets: the best row of a KL ball, the exponential-KL interval, and policy iteration over both.
-
-Best row: maximise Σ q u over KL(p ‖ q) <= x.  With d(y) = max u - u(y) and w > 0 the maximiser is q(y) ∝ p(y)/(w + d(y)), where w
-solves f(w) = Σ p log(w + d) + log Σ p/(w + d) = x, and f falls from f(0) to 0.  If f(0) < x, which needs a best successor that was
-never seen, w = 0 and it gets the mass 1 - exp(f(0) - x).
+"""Optimism over KL confidence sets: the exponential-KL interval, and policy iteration over it and the balls of kernels/kl_row.py.
 
 Interval: the rates l with l m - 1 - log(l m) <= x, m the plain mean holding time: between the two roots of y - 1 - log y = x.
 """
@@ -13,119 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sojourn.kernels.jit import inner, kernel
+from sojourn.kernels.kl_row import STEPS, kl_row, kl_row_reference
 from sojourn.kernels.planning import Model, evaluate_policy
 from sojourn.kernels.swept_planning import DENSE, move_swept
-
-STEPS = 200
-
-
-def kl_row_reference(p, shortfall, x):
-    """Return (the best row q of the ball KL(p ‖ q) <= x, Σ q d), by bisection on w; a row without data goes to the best."""
-    p, d = np.asarray(p, float), np.asarray(shortfall, float)
-    best = int(np.argmin(d))
-    seen = p > 0
-    if not seen.any() or x == np.inf:
-        return np.eye(len(p))[best], float(d[best])
-    d = d - d[best]
-    if d[seen].max() == 0:
-        return p.copy(), float(shortfall[best])
-
-    def f(w):
-        return p[seen] @ np.log(w + d[seen]) + np.log((p[seen] / (w + d[seen])).sum())
-
-    if p[d == 0].sum() == 0 and f(0.0) <= x:
-        q = np.zeros(len(p))
-        q[seen] = p[seen] / d[seen] / (p[seen] / d[seen]).sum() * np.exp(f(0.0) - x)
-        q[best] = 1 - np.exp(f(0.0) - x)
-        return q, float(q @ d + shortfall[best])
-    low, high = 0.0, d.max() * (1 + 1 / np.sqrt(x)) if x > 0 else np.inf
-    if high == np.inf:
-        return p.copy(), float(p @ d + shortfall[best])
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if f(middle) > x else (low, middle)
-    q = p / (high + d)
-    return q / q.sum(), float(q @ d / q.sum() + shortfall[best])
-
-
-@kernel
-def kl_gap(p, d, w):
-    """Return (f(w), f'(w), Σ p/(w + d))."""
-    total = 0.0
-    first = 0.0
-    second = 0.0
-    for y in range(len(p)):
-        if p[y] > 0.0:
-            t = w + d[y]
-            total += p[y] * np.log(t)
-            first += p[y] / t
-            second += p[y] / (t * t)
-    return total + np.log(first), first - second / first, first
-
-
-@kernel
-def kl_multiplier(p, d, x, spread):
-    """Return w > 0 with f(w) = x, by Newton's method kept within a bracket; `spread` is Σ p d² - (Σ p d)²."""
-    low = 0.0
-    high = np.inf
-    w = np.sqrt(spread / (2.0 * x))
-    for _ in range(STEPS):
-        value, slope, _ = kl_gap(p, d, w)
-        if value > x:
-            low = w
-        else:
-            high = w
-        step = (x - value) / slope if slope < 0.0 else np.inf
-        new = w + step
-        if not (new > low and new < high):
-            new = 2.0 * w if high == np.inf else 0.5 * (low + high)
-        if abs(new - w) <= 1e-13 * w:
-            return new
-        w = new
-    return w
-
-
-@kernel
-def kl_row(p, shortfall, x, q):
-    n = len(p)
-    best = 0
-    for y in range(n):
-        if shortfall[y] < shortfall[best]:
-            best = y
-    floor = shortfall[best]
-    d = np.empty(n)
-    mass, at_best, mean, square = 0.0, 0.0, 0.0, 0.0
-    for y in range(n):
-        d[y] = shortfall[y] - floor
-        q[y] = p[y]
-        mass += p[y]
-        mean += p[y] * d[y]
-        square += p[y] * d[y] * d[y]
-        if d[y] == 0.0:
-            at_best += p[y]
-    if mass == 0.0 or x == np.inf:
-        q[:] = 0.0
-        q[best] = 1.0
-        return floor
-    if mean == 0.0 or x <= 0.0:
-        return floor + mean
-    w = 0.0
-    rest = 1.0
-    if at_best == 0.0:
-        value, _, first = kl_gap(p, d, 0.0)
-        if value <= x:
-            rest = np.exp(value - x)
-            for y in range(n):
-                q[y] = p[y] / d[y] / first * rest if p[y] > 0.0 else 0.0
-            q[best] += 1.0 - rest
-            return floor + rest / first
-    w = kl_multiplier(p, d, x, max(square - mean * mean, 1e-300))
-    _, _, first = kl_gap(p, d, w)
-    lost = 0.0
-    for y in range(n):
-        q[y] = p[y] / (w + d[y]) / first
-        lost += q[y] * d[y]
-    return floor + lost
 
 
 def exponential_interval_reference(x):
@@ -259,6 +145,7 @@ def kl_bellman_reference(u, problem):
 
 @kernel
 def kl_bellman(u, problem):
+    """See `kl_bellman_reference`; the row and the rate of a pair that cannot be the best of its state are not worked out."""
     pair_start, row_start, next_state, probability, radius = (problem.pair_start, problem.row_start, problem.next_state,
                                                               problem.probability, problem.radius)
     rate_low, rate_high, reward, running, top_rate = (problem.rate_low, problem.rate_high, problem.reward, problem.running,
@@ -274,7 +161,11 @@ def kl_bellman(u, problem):
         for i in range(pair_start[s], pair_start[s + 1]):
             a = row_start[i]
             b = row_start[i + 1]
-            lost = kl_row(probability[a:b], shortfall[a:b], radius[i], rows[a:b])
+            most = reward[i] + top - shortfall[a:b].min() - u[s]  # all of the row on its best successor
+            rate[i] = rate_high[i] if most >= 0.0 else rate_low[i]
+            if u[s] + most * rate[i] / top_rate + running[i] / top_rate <= u_next[s]:
+                continue
+            lost = kl_row(probability[a:b], shortfall[a:b], radius[i], rows[a:b], n_states > DENSE)
             bracket = reward[i] + top - lost - u[s]
             rate[i] = rate_high[i] if bracket >= 0.0 else rate_low[i]
             worth = u[s] + bracket * rate[i] / top_rate + running[i] / top_rate

@@ -12,10 +12,11 @@ from math import e, log, sqrt
 import numpy as np
 
 from sojourn.kernels.kl_optimism import KLProblem, kl_optimism
+from sojourn.kernels.swept_planning import DENSE
 from sojourn.learn.ct_kl_ucrl import MAX_STEPS
 from sojourn.learn.optimism import Improved, Optimistic, extended_iteration
 from sojourn.learn.ucrl2 import UCRL2, without_running
-from sojourn.learn.uniformised import Steps, uniformised_steps
+from sojourn.learn.uniformised import Steps, uniformised_steps, with_a_free_place
 from sojourn.model.knowledge import Knowledge
 
 
@@ -23,15 +24,18 @@ class KLUCRL(UCRL2):
     """Optimism over KL balls for the rows of a tick of the uniformised process.   Source: Filippi, Cappe, Garivier 2010
 
     `radius_scale` multiplies both radii; 1 is as printed, the default 0.1 is mended as that of `ucrl2`.  The other parameters are
-    those of `ucrl2`.  Memory grows like pairs times states where the supports are unknown.
+    those of `ucrl2`.  Where the supports are unknown, rows list all states of a small model; of a large one (above 200 states)
+    the successors seen and one place for the best of all others, which plans over the same balls.
     """
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 0.1,
                  seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, delta, horizon, None, radius_scale, seed)
+        self.pooled = not knowledge.supports_known and knowledge.n_states > DENSE
 
     def steps(self) -> Steps:
-        return uniformised_steps(self.counts, self.knowledge, every=True)
+        found = uniformised_steps(self.counts, self.knowledge, every=not self.pooled)
+        return with_a_free_place(found) if self.pooled else found
 
     def doubt(self, steps: Steps) -> np.ndarray:
         """Return C_R/sqrt(N), C_R² = log(4 S A log(t)/δ)/1.99."""
@@ -63,7 +67,7 @@ class TickIteration:
         known, top = learner.knowledge, np.full(len(steps.number), float(learner.knowledge.rate_max))
         self.problem = KLProblem(np.array(known.pair_start), steps.row_start, steps.next_state, steps.probability,
                                  learner.radius_scale * learner.radius(steps), top, top, learner.reward(steps), 0 * top,
-                                 float(known.rate_max))
+                                 float(known.rate_max), learner.pooled)
 
     def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
         """Take at most `most` steps on u, in place."""

@@ -71,6 +71,14 @@ def _steps(knowledge: Knowledge, number: np.ndarray, stayed: np.ndarray, rows: t
                  np.where(number > 0, np.clip((paid / seen - low) / (high - low), 0.0, 1.0), 0.0), now)
 
 
+def with_a_free_place(steps: Steps) -> Steps:
+    """Return rows of what was seen only, with one more place at the end of each for any other state."""
+    seen = steps.probability > 0
+    start = np.concatenate([[0], np.cumsum(seen)])[steps.row_start]
+    return steps._replace(row_start=start + np.arange(len(start)), next_state=np.insert(steps.next_state[seen], start[1:], 0),
+                          probability=np.insert(steps.probability[seen], start[1:], 0.0))
+
+
 class Grid:
     """What was seen at the grid points, with the part of a step under way.
 
