@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from sojourn.kernels.driver import PlainBox, boxed, driver, filled_in, in_python, planner, walk_plans
 from sojourn.kernels.fast_walk import walk_fast
+from sojourn.kernels.jit import from_python
 from sojourn.kernels.least_divergence import least_divergence_row
 from sojourn.kernels.ledger import BEGUN, DONE, LEFT, STATE, Desk, empty_begun, empty_ledger
 from sojourn.kernels.planning import best_policy
 from sojourn.kernels.sampled_plan import BK, IMED, NO_INDEX, PLANNERS, Sampler, sampled_plan_reference
+from sojourn.kernels.staying import worth_staying
 from sojourn.kernels.walk import walk_plan, walk_plan_reference
 from sojourn.learn.counts import Counts
 from sojourn.learn.posterior import Posterior
@@ -21,6 +23,8 @@ from sojourn.learn.sampling import copies_of, rows_of
 from sojourn.learn.streams import stream, stream_state
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.world import world_of
+
+stay = from_python(worth_staying)
 
 
 def some_model(seed: int) -> CTMDP:
@@ -43,8 +47,8 @@ def kernel_divergence(p, value, *rest):
 
 
 def readable(sampler, desk, own):
-    """The planners' twin; best policies and divergences are compared elsewhere, with their own."""
-    return sampled_plan_reference(sampler, desk, own, best=best_policy, divergence_of=kernel_divergence)
+    """The planners' twin; best policies, divergences and stays are compared elsewhere, with their own."""
+    return sampled_plan_reference(sampler, desk, own, best=best_policy, divergence_of=kernel_divergence, stay_of=stay)
 
 
 KINDS = [(NO_INDEX, 1, 1, True), (NO_INDEX, 3, 1, False), (IMED, 1, 8, True), (IMED, 0, 0, False), (BK, 1, 8, True),

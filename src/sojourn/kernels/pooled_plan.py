@@ -11,7 +11,7 @@ successors seen; all others together are the pooled one, of weight A = (S - k) a
 - Index: rows of the successors seen, the state of the highest bias, and the rest at the mean bias; N K + log N judges them in the
   shares in which they were seen.
 
-The planners are those of kernels/sampled_plan.py in all else.
+The planners are those of kernels/sampled_plan.py in all else, but that a plan's way is not counted in its length.
 """
 
 from typing import NamedTuple
@@ -256,7 +256,7 @@ def plan_pooled_samples(sampler, desk, own):
     row_start, next_state, count = rows_seen(counts)
     desk.info[0] = best_of_pooled_samples(own, sampler, row_start, next_state, count, counts.visits, counts.holding_sum)
     finish(sampler, desk, np.inf, sampler.sampled, np.zeros(0, dtype=np.bool_), TRIAL)
-    set_length(sampler, desk.plan.epochs, counts.epoch[0])
+    set_length(sampler, desk.plan.epochs, counts.epoch[0], 0.0)
     return True
 
 
@@ -276,7 +276,7 @@ def plan_pooled_imed(sampler, desk, own):
         asked, trying = insisted(model, visits, gain, bias, sampler.greedy, divergence)
         desk.info[1] = best_of_pooled_samples(own, sampler, row_start, next_state, count, visits, counts.holding_sum)
         finish(sampler, desk, sampler.depth * np.log(epoch) ** 2, asked, trying, INSISTED)
-    set_length(sampler, desk.plan.epochs, epoch)
+    set_length(sampler, desk.plan.epochs, epoch, 0.0)
     return True
 
 
@@ -303,7 +303,7 @@ def plan_pooled_bk(sampler, desk, own):
             trying[s] = asked[s] != sampler.greedy[s]
         desk.info[1] = best_of_pooled_samples(own, sampler, row_start, next_state, count, visits, counts.holding_sum)
         finish(sampler, desk, well_known, asked, trying, TRIAL)
-    set_length(sampler, desk.plan.epochs, epoch)
+    set_length(sampler, desk.plan.epochs, epoch, 0.0)
     return True
 
 

@@ -2,7 +2,8 @@
 
 The drawn model has every pair several times over, each copy with its own draw of row and rate (`Copies`); the best policy chooses
 among them.  An index, if there is one, judges with the posterior mean model on the skeleton.  In a well-known state (depth *
-log²(t) visits) an action is tried on which the index insists.  Without samples the index decides alone.
+log²(t) visits) an action is tried on which the index insists.  Without samples the index decides alone.  A plan lasts long enough
+to be worth its way (kernels/staying.py).
 
 `plan_samples`, `plan_imed` and `plan_bk` are planners in the sense of kernels/driver.py, one for each index, so that none
 compiles more than it needs.  Their twin is `sampled_plan_reference`.
@@ -37,10 +38,13 @@ from sojourn.kernels.posterior import (
     weights_now,
     weights_now_reference,
 )
+from sojourn.kernels.staying import worth_staying, worth_staying_reference
+from sojourn.kernels.swept_planning import DENSE
 
 NO_INDEX, IMED, BK = range(3)
 TRIAL = 0.2  # in a well-known state a sampled action that is not the greedy one is tried for this share of its visits so far
 INSISTED = 0.05  # the same for an action on which N K + log N insists
+LONG = 0.1  # a plan that is worth staying with for longer lasts at most this share of the decisions so far
 SHORT = 0.7  # under the index of least N K + log N a plan may last this many times the root of the decisions so far, or longer
 FREEZE = 0.05  # without samples a choice of BK stands for this share of the pair's visits so far
 
@@ -91,7 +95,7 @@ class Sampler(NamedTuple):
 
 
 def sampled_plan_reference(sampler, desk, own, best=best_policy_reference,
-                           divergence_of=lambda *row: least_divergence_reference(*row)[0]):
+                           divergence_of=lambda *row: least_divergence_reference(*row)[0], stay_of=worth_staying_reference):
     """Make a plan from the counts: fill desk.plan and desk.info (estimated gain with an index, sampled gain with samples).
 
     Return False, and change nothing, where a successor was seen that is not a possible one.
@@ -102,12 +106,11 @@ def sampled_plan_reference(sampler, desk, own, best=best_policy_reference,
                                   sampler.rows.next_state, sampler.counted) >= 0:
         return False
     asked, trying, quota = sampler.greedy, np.zeros(len(sampler.greedy), dtype=np.bool_), np.maximum(1, visits)
-    well_known = trying
+    well_known, stay = trying, 0.0
     if sampler.watch != NO_INDEX:
         well_known = np.add.reduceat(visits, sampler.rows.pair_start[:-1]) >= sampler.depth * np.log(epoch) ** 2
-        asked, asked_quota, trying, estimated = _ask_index_reference(sampler, epoch, visits, counts.holding_sum, best,
-                                                                     divergence_of)
-        info.append(estimated)
+        asked, asked_quota, trying, mean = _ask_index_reference(sampler, epoch, visits, counts.holding_sum, best, divergence_of)
+        info.append(mean[1])
     if sampler.samples == 0:
         chosen, quota = asked, asked_quota
     else:
@@ -126,8 +129,10 @@ def sampled_plan_reference(sampler, desk, own, best=best_policy_reference,
         share = np.where(trying & (sampler.watch == IMED), INSISTED, TRIAL)
         on_trial = well_known & (chosen != sampler.greedy)
         quota[chosen[on_trial]] = np.maximum(1, (share * visits[chosen])[on_trial].astype(np.int64))
+        if sampler.watch == IMED and len(chosen) <= DENSE:
+            stay = stay_of(*mean, sampler.greedy, sampler.sampled)
     desk.plan.pair[:], desk.plan.left[:], desk.info[:] = chosen, quota, info
-    longer = SHORT * np.sqrt(epoch) if sampler.watch == IMED else 0
+    longer = max(SHORT * np.sqrt(epoch), min(stay, LONG * epoch)) if sampler.watch == IMED else 0
     desk.plan.epochs[LEFT] = max(epoch - sampler.planned[0] + 1, int(longer)) if sampler.tsde else NO_LIMIT
     sampler.planned[0] = epoch
     return True
@@ -148,13 +153,13 @@ def _ask_index_reference(sampler, epoch, visits, holding_sum, best, divergence_o
                                              q.running[i], gain, rate_min, rate_max, budget, divergence_of)
         pair = np.array([g if upper[g] == upper[a:b].max() else a + np.argmax(upper[a:b])
                          for g, a, b in zip(greedy, q.pair_start[:-1], q.pair_start[1:])])
-        return pair, np.maximum(1, (FREEZE * visits).astype(np.int64)), pair != greedy, gain
+        return pair, np.maximum(1, (FREEZE * visits).astype(np.int64)), pair != greedy, (model, gain, bias)
     seen = model._replace(probability=rows_as_seen_reference(q.row_start, sampler.counted, visits, probability))
     pair, quota, divergence = index_choice_reference(seen, visits, gain, bias, greedy, rate_min, rate_max, divergence_of)
     if sampler.samples == 0:
-        return pair, quota, pair != greedy, gain
+        return pair, quota, pair != greedy, (model, gain, bias)
     pair, trying = insisted_reference(model, visits, gain, bias, greedy, divergence)
-    return pair, quota, trying, gain
+    return pair, quota, trying, (model, gain, bias)
 
 
 @inlined
@@ -227,15 +232,16 @@ def finish(sampler, desk, well_known, asked, trying, insisted_share):
 
 
 @inlined
-def set_length(sampler, plan_epochs, epoch):
+def set_length(sampler, plan_epochs, epoch, stay):
     """Say how long the plan may last, and that it was made now.
 
     One epoch longer than the last one; where the index of least N K + log N watches, at least SHORT times the root of the epochs:
-    else a plan that a doubling of visits ends early makes the next one short too, and a long way is left halfway.
+    else a plan that a doubling of visits ends early makes the next one short too, and a long way is left halfway.  Nor does it end
+    before it is worth its way, `stay` decisions, but for LONG of the epochs.
     """
     longest = epoch - sampler.planned[0] + 1
     if sampler.watch == IMED:
-        longest = max(longest, int(SHORT * np.sqrt(epoch)))
+        longest = max(longest, int(max(SHORT * np.sqrt(epoch), min(stay, LONG * epoch))))
     plan_epochs[LEFT] = longest if sampler.tsde else NO_LIMIT
     sampler.planned[0] = epoch
 
@@ -248,7 +254,7 @@ def plan_samples(sampler, desk, own):
         return False
     desk.info[0] = best_of_samples(sampler, own, counts.visits, counts.holding_sum)
     finish(sampler, desk, np.inf, sampler.sampled, np.zeros(0, dtype=np.bool_), TRIAL)
-    set_length(sampler, desk.plan.epochs, counts.epoch[0])
+    set_length(sampler, desk.plan.epochs, counts.epoch[0], 0.0)
     return True
 
 
@@ -265,13 +271,16 @@ def plan_imed(sampler, desk, own):
     row = rows_as_seen(q.row_start, sampler.counted, visits, model.probability)
     seen = Model(q.pair_start, q.row_start, q.next_state, row, q.reward, q.running, model.rate)
     asked, quota, divergence = index_choice(seen, visits, gain, bias, sampler.greedy, sampler.rate_min, sampler.rate_max)
+    stay = 0.0
     if sampler.samples == 0:
         decide_alone(desk.plan.pair, desk.plan.left, asked, quota)
     else:
         asked, trying = insisted(model, visits, gain, bias, sampler.greedy, divergence)
         desk.info[1] = best_of_samples(sampler, own, visits, counts.holding_sum)
         finish(sampler, desk, sampler.depth * np.log(epoch) ** 2, asked, trying, INSISTED)
-    set_length(sampler, desk.plan.epochs, epoch)
+        if len(bias) <= DENSE:
+            stay = worth_staying(model, gain, bias, sampler.greedy, sampler.sampled)
+    set_length(sampler, desk.plan.epochs, epoch, stay)
     return True
 
 
@@ -298,7 +307,7 @@ def plan_bk(sampler, desk, own):
             trying[s] = asked[s] != sampler.greedy[s]
         desk.info[1] = best_of_samples(sampler, own, visits, counts.holding_sum)
         finish(sampler, desk, well_known, asked, trying, TRIAL)
-    set_length(sampler, desk.plan.epochs, epoch)
+    set_length(sampler, desk.plan.epochs, epoch, 0.0)
     return True
 
 

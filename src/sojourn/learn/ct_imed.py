@@ -20,8 +20,8 @@ class CTIMED(IndexSampling):
     (learn/index_sampling.py).
 
     - `prior`: Dirichlet weight of each possible successor; None means 1/k each.  It serves the sampled and the mean model.
-    - `draws`: a row of k possible successors is drawn k times per plan, at least 3 and at most `draws` times; 0 leaves the index
-      alone, which may lock.
+    - `draws` of a row and rate per plan: 3 where the supports are known; else as many as there are states, at least 3 and at
+      most `draws`.  0 leaves the index alone, which may lock.
     - `depth`: a state is well known, and the index heard there, after depth * log²(t) visits.
     """
 

@@ -13,7 +13,7 @@ from sojourn.kernels.swept_planning import WORK as SWEPT
 from sojourn.learn.learner import Learner
 from sojourn.learn.posterior import Posterior
 
-LEAST = 3  # draws per row, if more than that are allowed
+LEAST = 3  # draws per row, if more than that are allowed; where the supports are known no more are taken
 MOST_PLANS = 1024  # in one compiled call
 WORK = 10**8  # of the plans in one compiled call, in steps of about a nanosecond
 
@@ -88,9 +88,12 @@ def rows_of(belief: Posterior) -> Rows:
 
 
 def copies_of(belief: Posterior, most: int) -> Copies:
-    """Return every pair several times over: as often as it has possible successors, at least LEAST and at most `most` times."""
+    """Return every pair several times over: as often as any of the states may follow, at least LEAST and at most `most` times.
+
+    Where the supports are known, LEAST times: a row has then no unlikely successor that only many draws would ever make likely.
+    """
     size = np.diff(belief.row_start)
-    draws = np.clip(size, min(LEAST, most), most)
+    draws = np.clip(size, min(LEAST, most), min(LEAST, most) if belief.knowledge.supports_known else most)
     first = np.concatenate([[0], np.cumsum(draws)])
     pair = np.repeat(np.arange(len(size)), draws)
     size = size[pair]
