@@ -48,6 +48,13 @@ def test_the_result_says_which_parameters_were_used():
     assert told["parameters"] == {"delta": 0.002, "horizon": 500.0, "radius_scale": 1.0}
 
 
+def test_a_learner_whose_sets_rule_out_nothing_yet_says_so_and_what_makes_them_smaller():
+    wide = run("maintenance", "--learner", "ct-ucrl", "--epochs", 1000)
+    assert "still open     the rates of 12 of 12 choices" in wide.out and "--param radius_scale=0.1" in wide.out
+    for options in (("--learner", "ct-ucrl", "--param", "radius_scale=0.1"), ("--learner", "default"), ("--learner", "random")):
+        assert "still open" not in run("maintenance", "--epochs", 1000, *options).out
+
+
 def test_a_learner_is_compared_with_the_bound_of_what_it_knew():
     for told, expected in ((["--supports"], "C(M) = 10.7763:"), ([], "C_u(M) = 11.0445:")):
         assert expected in run("three-state", "--learner", "random", "--epochs", 1000, *told).out

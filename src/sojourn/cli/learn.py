@@ -165,9 +165,28 @@ def in_words(run: Any, label: str) -> list[str]:
         f"regret         {last.regret:.6g} as it happened, luck with holding times and jumps included (it may be negative)",
         *against_bounds(run, last.epochs),
         *([f"events         {run.structure}"] if run.structure is not None and run.structure.events else []),
+        *still_open(run),
         f"speed          {run.decisions_per_second:.3g} decisions per second",
         "", *table,
     ]
+
+
+def still_open(run: Any) -> list[str]:
+    """Return a line where a learner with wide sets has ruled out nothing yet about most rates, and what makes them smaller."""
+    from sojourn.learn.abilities import abilities_of
+
+    if run.settings.get("radius_scale", 0) < 1 or not abilities_of(run.learner).shows:
+        return []
+    known, rates = run.learner.knowledge, run.learner.snapshot().get("rate_interval")
+    if rates is None or known.rate_min == known.rate_max:
+        return []
+    whole = int(((rates[..., 0] <= known.rate_min) & (rates[..., 1] >= known.rate_max)).sum())
+    if whole <= known.n_pairs / 2:
+        return []
+    text = (f"still open     the rates of {whole} of {known.n_pairs} choices, about which nothing is ruled out yet: with its sets "
+            "as wide as the theorem needs, it tries whatever could be best. --param radius_scale=0.1 tries less, without the "
+            "guarantee")
+    return folded(text, terminal_width() or WIDE)
 
 
 def against_bounds(run: Any, epochs: int) -> list[str]:
