@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import AssumptionError, ModelError, ParameterError, unknown_name
+from sojourn.instance.bound_at import BoundAt, bound_at
 from sojourn.instance.diameter import Diameter
 from sojourn.instance.diameter import diameter as diameter_of
 from sojourn.instance.event_difficulty import EventDifficulty
@@ -18,7 +19,7 @@ from sojourn.instance.gaps import TIE, Optimum, optimum
 from sojourn.instance.least_divergence import LeastDivergence, alternative, least_divergence
 from sojourn.instance.lower_bound import horizon, lower_bound_constant, lower_bound_constant_bounds, visits_needed
 from sojourn.instance.regret_bounds import RegretBounds
-from sojourn.instance.rows import Rows, open_rows
+from sojourn.instance.rows import Rows, known_rows, open_rows
 from sojourn.model.checks import Verdict, irreducible
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.events import events_of
@@ -183,6 +184,17 @@ class Difficulty(RegretBounds):
         found = self.divergences if supports else self.divergences_unknown
         most = epochs * self.visit_shares[self.model.pair_state]
         return float(self.optimum.gap @ np.minimum(visits_needed(found, epochs), most))
+
+    def bound_at(self, epochs: float, supports: bool = True) -> BoundAt:
+        """Return the least regret of a uniformly fast learner in N decisions, reward, to first order: the finite form of C(M) log N.
+
+        Where good play sees every row often it tends to C(M) log N.  Where it does not, it counts what it costs to learn that another way to
+        play is no better.  A float with its proof: see `sojourn.results.BoundAt` and docs/difficulty.md.
+        """
+        _, n = horizon(epochs=epochs)
+        found = self.divergences if supports else self.divergences_unknown
+        rows = known_rows(self.model) if supports else self._open_rows
+        return bound_at(self.optimum, found, rows, self.rate_bounds, self.visit_shares, n, supports)
 
     def meaningful_epochs(self, supports: bool = True, share: float = 0.5) -> float:
         """Return the least power of ten N at which at least `share` of C(M) log N can be paid (see `payable_bound`)."""

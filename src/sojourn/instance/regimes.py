@@ -1,0 +1,174 @@
+"""Other ways to play that a learner has to rule out, and models in which they would be best.
+
+A *regime* is a policy that is not optimal: the best one that uses a given suboptimal pair, or the best when being in one state is worth
+something by itself.  Together with the nearest model in which it earns more than good play it makes an *alternative*: the information that
+tells that model from the true one has to be gathered by every learner that would play well in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sojourn.instance.gaps import Optimum, optimum
+from sojourn.instance.tilting import Tilted, Written, divergences, nearest, value
+from sojourn.model.ctmdp import CTMDP
+from sojourn.solving.evaluate import evaluate
+from sojourn.solving.solve import solve
+
+BONUSES = 10.0 ** np.arange(-5, 1.5, 0.5)  # what a state is made worth, over the range of incomes
+AHEAD = 1e-4  # of its distance in gain, by which a regime wins in its alternative: K is for the tie itself
+STEP = 2.0**0.5  # a regime that cannot be ruled out at a tie is moved this many times as far in gain, and again
+
+
+@dataclass(frozen=True, eq=False)
+class Regime:
+    """A suboptimal policy: pairs, share of decisions per state, distance in gain, and its slopes (see `tilting`) in the true model."""
+
+    pairs: np.ndarray
+    law: np.ndarray
+    distance: float
+    changed: np.ndarray
+    spread: np.ndarray  # Σ p (λ slope)² of each changed pair
+
+    def estimate(self, visits: np.ndarray, farther: float = 1.0) -> float:
+        """Return about how many nats these visits gather against the nearest model in which it wins (normal approximation)."""
+        with np.errstate(divide="ignore"):
+            loose = float((self.spread / visits[self.changed]).sum())
+        return (self.distance * farther) ** 2 / (2 * loose) if loose > 0 else np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """A model that a learner must tell from the true one: in words, nats per visit of each pair, and the nats to be gathered.
+
+    `most` is proved to be no less than `divergence`.  `share` is the part of good play in which the model asks for other actions.  `farther`
+    is 1 at a tie; more where the tie cannot be told apart in so few decisions.  `model` is None for a single pair (`Difficulty.alternative`).
+    `price` is what of the bound is owed to it, reward.
+    """
+
+    label: str
+    divergence: np.ndarray
+    most: np.ndarray
+    share: float
+    nats: float
+    farther: float = 1.0
+    model: CTMDP | None = None
+    price: float = 0.0
+
+
+def regime_of(model: Written, good: np.ndarray, pairs: np.ndarray) -> Regime | None:
+    """Return the policy as a regime; None if it earns as much as good play."""
+    steady = model.rate[:, None] * model.row
+    (gain, x, b), (most, own, own_b) = value(model, steady, pairs), value(model, steady, good)
+    if not most - gain > 1e-9 * (abs(most) + abs(gain)):
+        return None
+    slope = np.zeros_like(steady)
+    slope[pairs] += x[:, None] * b
+    slope[good] -= own[:, None] * own_b
+    changed = np.union1d(pairs, good)
+    often = x * model.rate[pairs]
+    spread = (model.blurred * (model.rate[:, None] * slope) ** 2).sum(axis=1)[changed]
+    return Regime(pairs, often / often.sum(), most - gain, changed, spread)
+
+
+def improved(model: Written, pairs: np.ndarray, open_pairs: np.ndarray, running: np.ndarray) -> np.ndarray:
+    """Return the best policy of the pairs that are open, by policy iteration from `pairs`, at these running rewards."""
+    steady, start = model.rate[:, None] * model.row, np.searchsorted(model.state, np.arange(len(pairs)))
+    paying = Written(model.row, model.blurred, model.paid, model.rate, running, model.state, model.bounds)
+    for _ in range(100):
+        gain, _, b = value(paying, steady, pairs)
+        bias = b[:, 0] - model.paid[pairs, 0]  # h(0) - h(s)
+        jump = model.paid - bias[None, :] + bias[model.state][:, None]
+        worth = np.where(open_pairs, (model.row * jump).sum(axis=1) + (running - gain) / model.rate, -np.inf)
+        top = np.maximum.reduceat(worth, start)
+        better = top > worth[pairs] + 1e-11 * (np.abs(bias).max() + np.abs(worth[pairs]))
+        if not better.any():
+            break
+        first = np.where(worth >= top[model.state], np.arange(len(worth)), len(worth))
+        pairs = np.where(better, np.minimum.reduceat(first, start), pairs)
+    return pairs
+
+
+def policies(model: Written, best: Optimum, good: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield policies that a learner may have to rule out: best with a suboptimal pair, or with a state that is worth something."""
+    every = np.ones(len(model.rate), dtype=bool)
+    for i in np.flatnonzero(~best.optimal):
+        start = good.copy()
+        start[model.state[i]] = i
+        allowed = every & ((model.state != model.state[i]) | (np.arange(len(every)) == i))
+        yield improved(model, start, allowed, model.running)
+    income = best.model.expected_reward * model.rate + model.running
+    for s in range(len(good)):
+        pairs = good
+        for bonus in BONUSES * float(np.ptp(income) or np.abs(income).max()):
+            pairs = improved(model, pairs, every, model.running + bonus * (model.state == s))
+            yield pairs
+
+
+def regimes(model: Written, best: Optimum, good: np.ndarray) -> list[Regime]:
+    """Return the regimes of a model, each once."""
+    seen, found = {good.tobytes()}, []
+    for pairs in policies(model, best, good):
+        if pairs.tobytes() not in seen and not best.optimal[pairs].all():
+            seen.add(pairs.tobytes())
+            regime = regime_of(model, good, pairs)
+            found += [] if regime is None else [regime]
+    return found
+
+
+def as_model(model: CTMDP, tilted: Tilted, rate_bounds: tuple[float, float]) -> CTMDP:
+    """Return the alternative as a model."""
+    rate = tilted.intensity.sum(axis=1)
+    row = tilted.intensity / rate[:, None]
+    rate = model.rate if model.holding == "unit" else np.clip(rate, *rate_bounds)
+    if not ((row > 0) & (model.matrix.toarray() == 0)).any():
+        owner = np.repeat(np.arange(model.n_pairs), np.diff(model.row_start))
+        return model.replace(probability=row[owner, model.next_state], rate=rate, rate_bounds=rate_bounds)
+    paid = None
+    if model.transition_reward is not None:
+        from scipy.sparse import csr_matrix
+
+        paid = csr_matrix((model.transition_reward, model.next_state, model.row_start), shape=row.shape).toarray()
+    return CTMDP.from_pairs(
+        model.pair_state, model.pair_action, row, rate, model.reward, model.running, transition_reward=paid, states=list(model.states),
+        actions=list(model.actions), rate_bounds=rate_bounds, normalize_rows=True, holding=model.holding)
+
+
+def best_of(model: CTMDP, pairs: np.ndarray) -> float:
+    """Return a proved upper bound of the gain of all policies that use these pairs (booleans) only."""
+    if pairs.sum() == model.n_states:
+        return evaluate(model, model.pair_action[pairs]).gain_bounds[1]
+    paid = None
+    if model.transition_reward is not None:
+        from scipy.sparse import csr_matrix
+
+        paid = csr_matrix((model.transition_reward, model.next_state, model.row_start), shape=model.matrix.shape)[pairs]
+    part = CTMDP.from_pairs(model.pair_state[pairs], model.pair_action[pairs], model.matrix[pairs], model.rate[pairs], model.reward[pairs],
+                            model.running[pairs], transition_reward=paid, holding=model.holding)
+    return solve(part).gain_bounds[1]
+
+
+def otherwise(best: Optimum, other: CTMDP) -> np.ndarray:
+    """Return the states in which no optimal pair of the true model is optimal in the other one."""
+    fine = best.optimal & optimum(other).optimal
+    return np.bincount(best.model.pair_state, weights=fine, minlength=best.model.n_states) == 0
+
+
+def alternative_of(
+    written: Written, best: Optimum, rate_bounds: tuple[float, float], regime: Regime, visits: np.ndarray, farther: float
+) -> tuple[CTMDP, np.ndarray] | None:
+    """Return (the nearest model in which the regime wins, its divergences), proved to win; None where that does not come out.
+
+    `farther` times its distance in gain is the way it is moved: 1 is the tie.
+    """
+    good = best.model.policy_pairs(best.policy)
+    found = nearest(written, regime.pairs, good, visits, regime.distance * (farther - 1 + AHEAD))
+    if found is None:
+        return None
+    other = as_model(best.model, found, rate_bounds)
+    if not evaluate(other, best.model.pair_action[regime.pairs]).gain_bounds[0] > best_of(other, best.optimal):
+        return None
+    return other, divergences(written, other.rate[:, None] * other.matrix.toarray())
