@@ -17,7 +17,7 @@ from sojourn.errors import TooLarge
 from sojourn.instance.divergence_bounds import least_divergence_bounds
 from sojourn.instance.gaps import Optimum
 from sojourn.instance.least_divergence import LeastDivergence
-from sojourn.instance.regimes import STEP, Alternative, Regime, alternative_of, otherwise, regimes
+from sojourn.instance.regimes import Alternative, Regime, alternative_of, otherwise, regimes
 from sojourn.instance.rows import Rows
 from sojourn.instance.tilting import written
 from sojourn.instance.visits_program import Cheapest, cheapest, most_information, proved_price
@@ -27,7 +27,7 @@ ROUNDS = 60
 AT_ONCE = 4  # regimes that are looked at in a round
 SHORT = 1e-3  # an alternative is wanted where less than 1 - SHORT of the nats asked for would be gathered
 SPARE = 10.0 ** -np.arange(1, 4.0)  # of the visits that would rule a regime out by itself, taken as made anyway when its nearest model is sought
-FARTHEST = 40  # times that a regime is moved away before it is left out
+FARTHER = 1 + np.array([1e-4, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1, 1.5, 2, 3, 5, 8, 12, 20])  # how far a regime is moved, over its distance in gain
 WORDS = 4
 LEAST = 1e-3  # visits
 DOUBT = 3.0  # an estimate may be so many times too large
@@ -100,7 +100,6 @@ class Search:
         self.written = written(model, self.rate_bounds, self.supports)
         self.regimes = regimes(self.written, self.best, self.good) if self.best.gap.any() else []
         self.models: list[list[Alternative]] = [[] for _ in self.regimes]
-        self.farther = np.ones(len(self.regimes))
         self.moved = np.zeros(len(self.regimes), dtype=int)
         self.begun = np.zeros(len(self.regimes), dtype=bool)
         self.own = [self.played(at) for at in range(len(self.regimes))]  # visits that rule a regime out when it is simply played
@@ -120,16 +119,24 @@ class Search:
         return cheapest(self.best, self.epochs, _stacked([a.divergence for a in found], self.best), np.array([a.nats for a in found]))
 
     def alternative(self, at: int, visits: np.ndarray) -> Alternative | None:
-        """Return the nearest model to the visits in which a regime wins; None if it does not come out or asks for nothing."""
-        regime = self.regimes[at]
-        found = alternative_of(self.written, self.best, self.rate_bounds, regime, visits, float(self.farther[at]))
-        if found is None:
-            return None
-        other, told = found
-        share = float(self.shares[otherwise(self.best, other)].sum())
-        nats = nats_asked(self.epochs * share)
-        most = told * (1 + 1e-12) + 1e-15
-        return Alternative(self.label(regime), told, most, share, nats, float(self.farther[at]), other) if nats > 0 else None
+        """Return the model, of those in which a regime wins, that these visits tell least about, over what is asked; None if there is none.
+
+        The farther it wins the more decisions are concerned: near a tie it is not worth going over to it.  Once all are, nothing is won by going on.
+        """
+        chosen, least = None, np.inf
+        for farther in FARTHER[self.moved[at]:]:
+            found = alternative_of(self.written, self.best, self.rate_bounds, self.regimes[at], visits, float(farther))
+            if found is None:
+                continue
+            other, told = found
+            share = float(self.shares[otherwise(self.best, other)].sum())
+            nats = nats_asked(self.epochs * share)
+            if nats > 0 and float(visits @ told) / nats < least:
+                least = float(visits @ told) / nats
+                chosen = Alternative(self.label(self.regimes[at]), told, told * (1 + 1e-12) + 1e-15, share, nats, float(farther), other)
+            if share > 0.5:
+                break
+        return chosen
 
     def label(self, regime: Regime) -> str:
         model = self.best.model
@@ -142,10 +149,10 @@ class Search:
         self.begun[at] = True
         play = np.zeros(self.best.model.n_pairs)
         play[self.regimes[at].pairs] = self.regimes[at].law
-        while self.moved[at] <= FARTHEST:
+        while self.moved[at] < len(FARTHER):
             first = self.alternative(at, np.maximum(self.steady() + self.epochs * play, LEAST))
             if first is None:
-                self.moved[at] = FARTHEST + 1
+                self.moved[at] = len(FARTHER)
             elif most_information(self.best, self.epochs, first.divergence[None, :], np.array([first.nats])) < 1:
                 self.move(at)
             else:
@@ -160,7 +167,6 @@ class Search:
         self.part = part
 
     def move(self, at: int) -> None:
-        self.farther[at] *= STEP
         self.moved[at] += 1
         self.models[at] = []
 
@@ -174,8 +180,8 @@ class Search:
         """Return the regimes against which these visits tell too little, by an estimate; the least known first."""
         asked, found = math.log(self.epochs), []
         for at, regime in enumerate(self.regimes):
-            if self.moved[at] <= FARTHEST:
-                told = regime.estimate(np.maximum(visits + spare * self.own[at], LEAST), float(self.farther[at]))
+            if self.moved[at] < len(FARTHER):
+                told = regime.estimate(np.maximum(visits + spare * self.own[at], LEAST), float(FARTHER[self.moved[at]]))
                 if told < DOUBT * asked:
                     found.append((told, at))
         return [at for _, at in sorted(found)]
@@ -186,7 +192,7 @@ class Search:
         for at in self.order(visits, spare)[:TRIED]:
             if not self.begun[at]:
                 self.begin(at)
-            if self.moved[at] > FARTHEST:
+            if self.moved[at] == len(FARTHER):
                 continue
             new = self.alternative(at, np.maximum(visits + spare * self.own[at], LEAST))
             if new is not None and float(visits @ new.divergence) < (1 - SHORT) * new.nats:
@@ -246,6 +252,6 @@ def bound_at(
 def _words(search: Search) -> Iterator[str]:
     """Yield what N decisions are too few for."""
     for at, regime in enumerate(search.regimes):
-        if search.models[at] and search.farther[at] > 1:
+        if search.models[at] and search.moved[at] > 0:
             yield (f"{search.label(regime)}: its gain is {regime.distance:.3g} below the best, too near to be told from a tie; it is compared with models in "
-                   f"which it is {regime.distance * (search.farther[at] - 1):.3g} better.")
+                   f"which it is {regime.distance * (FARTHER[search.moved[at]] - 1):.3g} better.")

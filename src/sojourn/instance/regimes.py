@@ -19,8 +19,6 @@ from sojourn.solving.evaluate import evaluate
 from sojourn.solving.solve import solve
 
 BONUSES = 10.0 ** np.arange(-5, 1.5, 0.5)  # what a state is made worth, over the range of incomes
-AHEAD = 1e-4  # of its distance in gain, by which a regime wins in its alternative: K is for the tie itself
-STEP = 2.0**0.5  # a regime that cannot be ruled out at a tie is moved this many times as far in gain, and again
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +163,7 @@ def alternative_of(
     `farther` times its distance in gain is the way it is moved: 1 is the tie.
     """
     good = best.model.policy_pairs(best.policy)
-    found = nearest(written, regime.pairs, good, visits, regime.distance * (farther - 1 + AHEAD))
+    found = nearest(written, regime.pairs, good, visits, regime.distance * (farther - 1))
     if found is None:
         return None
     other = as_model(best.model, found, rate_bounds)
