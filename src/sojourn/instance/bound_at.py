@@ -1,54 +1,51 @@
-"""What a uniformly fast learner must pay within N decisions: the finite form of C(M) log N.
+"""What a learner must pay within N decisions: the finite form of C(M) log N.
 
 C(M) counts as free every row that good play visits.  Within N decisions it may hardly visit some of them; then a learner has to pay for telling
-the true model from those in which such rows are better than they are.  See docs/difficulty.md for what is minimised and why.
+the true model from those in which such rows are better than they are.  docs/difficulty.md says what is minimised and why.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sojourn.errors import TooLarge
-from sojourn.instance.divergence_bounds import least_divergence_bounds
 from sojourn.instance.gaps import Optimum
-from sojourn.instance.least_divergence import LeastDivergence
-from sojourn.instance.regimes import Alternative, Regime, alternative_of, otherwise, regimes
-from sojourn.instance.rows import Rows
+from sojourn.instance.regimes import Alternative, Regime, alternative_of, lost, regimes
 from sojourn.instance.tilting import written
-from sojourn.instance.visits_program import Cheapest, cheapest, most_information, proved_price
+from sojourn.instance.visits_program import Cheapest, cheapest, proved_least
 
 MOST_PAIRS = 400
-ROUNDS = 60
-AT_ONCE = 4  # regimes that are looked at in a round
-SHORT = 1e-3  # an alternative is wanted where less than 1 - SHORT of the nats asked for would be gathered
-SPARE = 10.0 ** -np.arange(1, 4.0)  # of the visits that would rule a regime out by itself, taken as made anyway when its nearest model is sought
-FARTHER = 1 + np.array([1e-4, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1, 1.5, 2, 3, 5, 8, 12, 20])  # how far a regime is moved, over its distance in gain
-WORDS = 4
+ROUNDS = 40
+TRIED, ADDED = 12, 4  # regimes that are looked at, and models that are added, in a round
+SHORT = 1e-3  # a model is added where less than 1 - SHORT of the nats asked for would be gathered
+GROWN = 3e-4  # growth of the bound below which a round has not brought much
+SPARE = (0.1, 0.01, 0.001)  # part of the visits that rule a regime out by itself, taken as made when the next model is sought
 LEAST = 1e-3  # visits
 DOUBT = 3.0  # an estimate may be so many times too large
-TRIED = 12
+FARTHER = 1 + np.geomspace(0.01, 100, 60)  # how far a regime may be moved, over its distance in gain
+WORDS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class BoundAt(float):
     """The bound at N decisions, reward: a float that knows what proves it.
 
-    `low` is proved: no visits that tell the true model from all `alternatives` cost less, whatever a solver's rounding.  `visits` (S, A) attain
-    the value; `alternatives` are those that cost something, dearest first; `words` say what N is too small for.
+    `low` is proved for the models listed: no visits that tell the true one from all of them cost less, whatever a solver's rounding.  `visits`,
+    an (S, A) table, attain the value.  `alternatives` are the models that cost something, dearest first, of `listed` in all; `elsewhere` is what
+    may be lost in each.  Infinite, with nothing proved, where no N decisions are enough to lose so little in all of them.
     """
 
     value: float
     low: float
     epochs: float
+    elsewhere: float
     visits: np.ndarray
     alternatives: tuple[Alternative, ...]
     listed: int
-    words: tuple[str, ...]
 
     def __new__(cls, value: float, *details: Any, **named: Any) -> BoundAt:
         return super().__new__(cls, value)
@@ -57,201 +54,176 @@ class BoundAt(float):
         return repr(self.value)
 
 
-def nats_asked(concerned: float) -> float:
-    """Return the information that telling two models apart takes, which differ in what to do in so many decisions of good play."""
-    return math.log(concerned) if concerned > 1 else 0.0
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """What a list of models costs at least, what may be lost in each of them, and the visits; None where N decisions cannot do it."""
+
+    price: float
+    elsewhere: float
+    visits: Cheapest | None
 
 
-def single_pairs(best: Optimum, found: LeastDivergence, most: np.ndarray, shares: np.ndarray, epochs: float) -> list[Alternative]:
-    """Return the alternatives of eq:K, one per critical pair: K nats a visit.
+def asked(epochs: float, listed: list[Alternative], elsewhere: float) -> np.ndarray:
+    """Return log(N loss / R) per model, nats: what a learner gathers against it that loses at most R there."""
+    return np.log(epochs * np.array([a.loss for a in listed]) / elsewhere)
 
-    No more visits are asked of all pairs of a state than good play makes there: a model farther away is taken where these are too few.
+
+def settled(best: Optimum, epochs: float, listed: list[Alternative], elsewhere: float | None, start: float) -> Settled:
+    """Return the least regret with at most `elsewhere` lost in each model listed; with None, as much as here.
+
+    The more may be lost, the fewer nats are asked for: the price falls as R grows, and the two meet once.  `start` is where they may meet.
     """
-    model, made = best.model, []
-    for s in range(model.n_states):
-        own = np.arange(model.pair_start[s], model.pair_start[s + 1])
-        own = own[found.critical[own] & (found.k[own] > 0)]
-        nats = nats_asked(epochs * shares[s])
-        if nats == 0 or not own.size:
-            continue
-        farther = max(1.0, float((nats / found.k[own]).sum()) / (epochs * shares[s]))
-        for i in own:
-            one = np.arange(model.n_pairs) == i
-            label = f"{model.actions.label(model.pair_action[i])} in {model.states.label(s)}"
-            made.append(Alternative(label, np.where(one, found.k[i] * farther, 0.0), np.where(one, most[i] * farther, 0.0), float(shares[s]), nats,
-                                    farther))
-    return made
+    told = np.array([a.divergence for a in listed])
+
+    def at(regret: float) -> Settled:
+        found = cheapest(best, epochs, told, asked(epochs, listed, regret))
+        return Settled(math.inf if found is None else found.price, regret, found)
+
+    if elsewhere is not None:
+        return at(elsewhere)
+    high = at(epochs * max(a.loss for a in listed))
+    low, step = min(start, high.elsewhere), 1.1
+    while low > 1e-12 * high.elsewhere and at(low).price < low:
+        low /= 2
+    while high.elsewhere > low * (1 + 1e-7):  # first upwards from the start, which is often near
+        middle = at(min(low * step, math.sqrt(low * high.elsewhere)))
+        if middle.price <= middle.elsewhere:
+            high = middle
+        else:
+            low, step = middle.elsewhere, min(step**2, 1e9)
+    return replace(high, price=high.elsewhere)
 
 
-@dataclass(eq=False)
+def proved(best: Optimum, epochs: float, listed: list[Alternative], found: Cheapest, elsewhere: float | None) -> float:
+    """Return what the dual proves: at log(N loss / R) nats, or the root R of that price = R; 0 if it proves nothing."""
+    y = np.where(np.isfinite(found.per_nat), np.maximum(found.per_nat, 0.0), 0.0)
+    base = proved_least(best, epochs, np.array([a.divergence for a in listed]), np.nan_to_num(found.worth), y)
+
+    def price(regret: float) -> float:
+        part = y * (asked(epochs, listed, regret) - 1e-9)
+        return base + float(part.sum()) - 1e-14 * float(np.abs(part).sum())
+
+    if elsewhere is not None:
+        return max(price(elsewhere), 0.0)
+    low, high = 0.0, epochs * max(a.loss for a in listed)
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle > 0 and price(middle) >= middle else (low, middle)
+    return low
+
+
 class Search:
-    """The list of alternatives as it grows: those of single pairs, and per regime the models found so far and how far it was moved."""
+    """The list of models as it grows."""
 
-    best: Optimum
-    rate_bounds: tuple[float, float]
-    supports: bool
-    shares: np.ndarray
-    epochs: float
-    singles: list[Alternative]
+    def __init__(self, best: Optimum, rate_bounds: tuple[float, float], supports: bool, shares: np.ndarray, epochs: float) -> None:
+        self.best, self.rate_bounds, self.shares, self.epochs = best, rate_bounds, shares, epochs
+        self.good = best.model.policy_pairs(best.policy)
+        self.written = written(best.model, rate_bounds, supports)
+        self.regimes = regimes(self.written, best, self.good)
+        self.steady = np.zeros(best.model.n_pairs)
+        self.steady[self.good] = epochs * shares
+        self.time = epochs * float(shares @ (1 / best.model.rate[self.good]))  # that N decisions of good play take
+        self.listed: list[Alternative] = []
 
-    def __post_init__(self) -> None:
-        model = self.best.model
-        self.good = model.policy_pairs(self.best.policy)
-        self.written = written(model, self.rate_bounds, self.supports)
-        self.regimes = regimes(self.written, self.best, self.good) if self.best.gap.any() else []
-        self.models: list[list[Alternative]] = [[] for _ in self.regimes]
-        self.moved = np.zeros(len(self.regimes), dtype=int)
-        self.begun = np.zeros(len(self.regimes), dtype=bool)
-        self.own = [self.played(at) for at in range(len(self.regimes))]  # visits that rule a regime out when it is simply played
+    def farther(self, regime: Regime, regret: float) -> tuple[float, float]:
+        """Return (how far a regime is best moved, about the nats asked for then): far wins cost more than they ask, near ties ask for nothing."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            nats = np.log(self.time * regime.distance * (FARTHER - 1) / regret)
+            score = np.where(nats > 0, FARTHER**2 / nats, np.inf)
+        at = int(np.argmin(score))
+        return (float(FARTHER[at]), float(nats[at])) if np.isfinite(score[at]) else (0.0, 0.0)
 
-    def played(self, at: int) -> np.ndarray:
-        """Return about how often a regime would be played until it is ruled out."""
-        regime, play = self.regimes[at], np.zeros(self.best.model.n_pairs)
+    def own(self, regime: Regime, farther: float, nats: float) -> np.ndarray:
+        """Return about the visits that rule a regime out when it is simply played."""
+        play = np.zeros(len(self.steady))
         play[regime.pairs] = regime.law
-        told = regime.estimate(np.maximum(self.steady() + self.epochs * play, LEAST))
-        return play * self.epochs * min(1.0, math.log(self.epochs) / max(told, 1e-300))
+        told = regime.estimate(np.maximum(self.steady + self.epochs * play, LEAST), farther)
+        return play * self.epochs * min(1.0, nats / max(told, 1e-300))
 
-    def listed(self) -> list[Alternative]:
-        return self.singles + [one for some in self.models for one in some]
-
-    def solved(self) -> Cheapest | None:
-        found = self.listed()
-        return cheapest(self.best, self.epochs, _stacked([a.divergence for a in found], self.best), np.array([a.nats for a in found]))
-
-    def alternative(self, at: int, visits: np.ndarray) -> Alternative | None:
-        """Return the model, of those in which a regime wins, that these visits tell least about, over what is asked; None if there is none.
-
-        The farther it wins the more decisions are concerned: near a tie it is not worth going over to it.  Once all are, nothing is won by going on.
-        """
-        chosen, least = None, np.inf
-        for farther in FARTHER[self.moved[at]:]:
-            found = alternative_of(self.written, self.best, self.rate_bounds, self.regimes[at], visits, float(farther))
-            if found is None:
-                continue
-            other, told = found
-            share = float(self.shares[otherwise(self.best, other)].sum())
-            nats = nats_asked(self.epochs * share)
-            if nats > 0 and float(visits @ told) / nats < least:
-                least = float(visits @ told) / nats
-                chosen = Alternative(self.label(self.regimes[at]), told, told * (1 + 1e-12) + 1e-15, share, nats, float(farther), other)
-            if share > 0.5:
-                break
-        return chosen
+    def add(self, regime: Regime, visits: np.ndarray, farther: float, least: float) -> bool:
+        """Add the nearest model to these visits in which a regime wins, if good play loses at least `least` in it; say whether."""
+        found = alternative_of(self.written, self.best, self.rate_bounds, regime, visits, farther)
+        loss = 0.0 if found is None else lost(self.best, found[0], self.shares)
+        if found is None or not self.epochs * loss > least:
+            return False
+        self.listed.append(Alternative(self.label(regime), found[0], found[1], loss, farther))
+        return True
 
     def label(self, regime: Regime) -> str:
         model = self.best.model
         there = [f"{model.actions.label(model.pair_action[i])} in {model.states.label(s)}" for s, i in enumerate(regime.pairs)
                  if not self.best.optimal[i]]
-        return ", ".join(there[:WORDS]) + (f" and in {len(there) - WORDS} more" if len(there) > WORDS else "")
+        return ", ".join(there[:WORDS]) + (f" and {len(there) - WORDS} more" if len(there) > WORDS else "")
 
-    def begin(self, at: int) -> None:
-        """Find how far a regime must be moved away until N decisions can rule it out, and how often it is played then."""
-        self.begun[at] = True
-        play = np.zeros(self.best.model.n_pairs)
-        play[self.regimes[at].pairs] = self.regimes[at].law
-        while self.moved[at] < len(FARTHER):
-            first = self.alternative(at, np.maximum(self.steady() + self.epochs * play, LEAST))
-            if first is None:
-                self.moved[at] = len(FARTHER)
-            elif most_information(self.best, self.epochs, first.divergence[None, :], np.array([first.nats])) < 1:
-                self.move(at)
-            else:
-                self.own[at] = play * min(self.epochs, first.nats / max(float(play @ first.divergence), 1e-300))
-                return
+    def begin(self, regret: float) -> None:
+        """Add the models in which one pair alone is another: good play counts as known."""
+        for regime in self.regimes:
+            farther, _ = self.farther(regime, regret)
+            if farther and (regime.pairs != self.good).sum() == 1:
+                known = np.full(len(self.steady), 1e12)
+                known[regime.pairs[regime.pairs != self.good]] = 1.0
+                self.add(regime, known, farther, regret)
 
-    def soften(self) -> None:
-        """Ask of single pairs only what N decisions can gather of all at once."""
-        told, nats = _stacked([a.divergence for a in self.singles], self.best), np.array([a.nats for a in self.singles])
-        part = most_information(self.best, self.epochs, told, nats) * (1 - 1e-9)
-        self.singles = [replace(a, nats=a.nats * part) for a in self.singles]
-        self.part = part
-
-    def move(self, at: int) -> None:
-        self.moved[at] += 1
-        self.models[at] = []
-
-    def steady(self) -> np.ndarray:
-        visits = np.zeros(self.best.model.n_pairs)
-        visits[self.good] = self.epochs * self.shares
-        return visits
-
-
-    def order(self, visits: np.ndarray, spare: float) -> list[int]:
-        """Return the regimes against which these visits tell too little, by an estimate; the least known first."""
-        asked, found = math.log(self.epochs), []
+    def round(self, visits: np.ndarray, regret: float, spare: float) -> int:
+        """Add models of regimes against which these visits tell too little, and return how many."""
+        doubtful = []
         for at, regime in enumerate(self.regimes):
-            if self.moved[at] < len(FARTHER):
-                told = regime.estimate(np.maximum(visits + spare * self.own[at], LEAST), float(FARTHER[self.moved[at]]))
-                if told < DOUBT * asked:
-                    found.append((told, at))
-        return [at for _, at in sorted(found)]
-
-    def round(self, visits: np.ndarray, spare: float) -> list[int]:
-        """Add models that these visits do not tell apart, and return of which regimes."""
-        added: list[int] = []
-        for at in self.order(visits, spare)[:TRIED]:
-            if not self.begun[at]:
-                self.begin(at)
-            if self.moved[at] == len(FARTHER):
-                continue
-            new = self.alternative(at, np.maximum(visits + spare * self.own[at], LEAST))
-            if new is not None and float(visits @ new.divergence) < (1 - SHORT) * new.nats:
-                self.models[at].append(new)
-                added.append(at)
-            if len(added) == AT_ONCE:
+            farther, nats = self.farther(regime, regret)
+            if farther:
+                near = np.maximum(visits + spare * self.own(regime, farther, nats), LEAST)
+                told = regime.estimate(near, farther) / nats
+                doubtful += [(told, at, farther, near)] if told < DOUBT else []
+        before = len(self.listed)
+        for _, at, farther, near in sorted(doubtful, key=lambda one: one[:2])[:TRIED]:
+            if self.add(self.regimes[at], near, farther, regret):
+                new = self.listed[-1]
+                if float(visits @ new.divergence) >= (1 - SHORT) * math.log(self.epochs * new.loss / regret):
+                    self.listed.pop()
+            if len(self.listed) == before + ADDED:
                 break
-        return added
+        return len(self.listed) - before
 
 
-def _stacked(rows: list[np.ndarray], best: Optimum) -> np.ndarray:
-    return np.array(rows).reshape(len(rows), best.model.n_pairs)
-
-
-def grown(search: Search) -> Cheapest:
-    """Return the cheapest visits once no alternative is found any more that they do not tell apart."""
-    found = search.solved()
-    if found is None:
-        search.soften()
-        found = search.solved()
-        assert found is not None
+def grown(search: Search, elsewhere: float | None) -> Settled | None:
+    """Return what the list costs once hardly any model is found that the visits do not tell apart; None if there is no model at all."""
+    best, epochs = search.best, search.epochs
+    start = elsewhere or float(best.gap.max())
+    search.begin(start)
+    if not search.listed:
+        return None
+    found = settled(best, epochs, search.listed, elsewhere, start)
+    if elsewhere is None:
+        search.begin(found.elsewhere)
+        found = settled(best, epochs, search.listed, elsewhere, found.elsewhere)
     level = 0
     for _ in range(ROUNDS):
-        added = search.round(found.visits, float(SPARE[level]))
-        onward = search.solved() if added else found
-        while onward is None:  # not all of it can be gathered at once
-            for at in set(added):
-                search.move(at)
-                search.begun[at] = False
-            onward = search.solved()
-        level += 0 if added else 1
-        found = onward
-        if level == len(SPARE):
+        if found.visits is None or level == len(SPARE):
             break
+        before, added = found.price, search.round(found.visits.visits, found.elsewhere, SPARE[level])
+        found = settled(best, epochs, search.listed, elsewhere, found.elsewhere) if added else found
+        level += found.price <= before * (1 + GROWN)
     return found
 
 
 def bound_at(
-    best: Optimum, found: LeastDivergence, rows: Rows, rate_bounds: tuple[float, float], shares: np.ndarray, epochs: float, supports: bool
+    best: Optimum, rate_bounds: tuple[float, float], shares: np.ndarray, epochs: float, supports: bool, elsewhere: float | None = None
 ) -> BoundAt:
     """Return the bound at N decisions; `shares` are good play's shares of decisions per state."""
     model = best.model
     if model.n_pairs > MOST_PAIRS:
         raise TooLarge(f"the bound at N decisions is worked out for at most {MOST_PAIRS} pairs; this model has {model.n_pairs}. "
                        "Use `payable_bound(epochs)`.")
-    most = least_divergence_bounds(best, rate_bounds, rows)[1]
-    search = Search(best, rate_bounds, supports, shares, epochs, single_pairs(best, found, most, shares, epochs))
-    least = grown(search)
-    listed = search.listed()
-    nats = np.array([a.nats for a in listed])
-    low = proved_price(best, epochs, _stacked([a.most for a in listed], best), nats, least.worth, least.per_nat)
-    priced = sorted((replace(a, price=float(y * a.nats)) for a, y in zip(listed, least.per_nat) if y > 0), key=lambda a: -a.price)
-    value = max(least.price, 0.0)
-    return BoundAt(value, min(max(low, 0.0), value), epochs, model.table(least.visits), tuple(priced), len(listed), tuple(_words(search)))
-
-
-def _words(search: Search) -> Iterator[str]:
-    """Yield what N decisions are too few for."""
-    for at, regime in enumerate(search.regimes):
-        if search.models[at] and search.moved[at] > 0:
-            yield (f"{search.label(regime)}: its gain is {regime.distance:.3g} below the best, too near to be told from a tie; it is compared with models in "
-                   f"which it is {regime.distance * (FARTHER[search.moved[at]] - 1):.3g} better.")
+    nothing = BoundAt(0.0, 0.0, epochs, elsewhere or 0.0, model.table(np.zeros(model.n_pairs)), (), 0)
+    if best.optimal.all():
+        return nothing
+    search = Search(best, rate_bounds, supports, shares, epochs)
+    found = grown(search, elsewhere)
+    if found is None:
+        return nothing
+    listed, visits = search.listed, found.visits
+    if visits is None:
+        return BoundAt(math.inf, 0.0, epochs, found.elsewhere, model.table(np.full(model.n_pairs, np.nan)), (), len(listed))
+    priced = [replace(a, price=float(p)) for a, p in zip(listed, visits.per_nat * asked(epochs, listed, found.elsewhere)) if p > 0]
+    low = min(proved(best, epochs, listed, visits, elsewhere), found.price)
+    return BoundAt(found.price, low, epochs, found.elsewhere, model.table(visits.visits), tuple(sorted(priced, key=lambda a: -a.price)),
+                   len(listed))

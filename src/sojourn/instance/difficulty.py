@@ -19,11 +19,11 @@ from sojourn.instance.gaps import TIE, Optimum, optimum
 from sojourn.instance.least_divergence import LeastDivergence, alternative, least_divergence
 from sojourn.instance.lower_bound import horizon, lower_bound_constant, lower_bound_constant_bounds, visits_needed
 from sojourn.instance.regret_bounds import RegretBounds
-from sojourn.instance.rows import Rows, known_rows, open_rows
+from sojourn.instance.rows import Rows, open_rows
 from sojourn.model.checks import Verdict, irreducible
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.events import events_of
-from sojourn.model.numbers import rate_bounds_pair
+from sojourn.model.numbers import rate_bounds_pair, real_number
 from sojourn.solving.evaluate import evaluate
 from sojourn.solving.solution import Solution
 
@@ -185,16 +185,17 @@ class Difficulty(RegretBounds):
         most = epochs * self.visit_shares[self.model.pair_state]
         return float(self.optimum.gap @ np.minimum(visits_needed(found, epochs), most))
 
-    def bound_at(self, epochs: float, supports: bool = True) -> BoundAt:
-        """Return the least regret of a uniformly fast learner in N decisions, reward, to first order: the finite form of C(M) log N.
+    def bound_at(self, epochs: float, supports: bool = True, elsewhere: float | None = None) -> BoundAt:
+        """Return the least regret in N decisions, reward, to first order, of a learner that loses at most `elsewhere` in the models nearby.
 
-        Where good play sees every row often it tends to C(M) log N.  Where it does not, it counts what it costs to learn that another way to
-        play is no better.  A float with its proof: see `sojourn.results.BoundAt` and docs/difficulty.md.
+        Those are models in which another way to play is best; with None it may lose there as much as here.  As N grows it tends to C(M) log N;
+        before, it asks for nothing that cannot matter in N decisions, and counts what it costs to learn that another way to play is no better.
+        A float with its proof: see `sojourn.results.BoundAt`.   Derivation: docs/difficulty.md
         """
-        _, n = horizon(epochs=epochs)
-        found = self.divergences if supports else self.divergences_unknown
-        rows = known_rows(self.model) if supports else self._open_rows
-        return bound_at(self.optimum, found, rows, self.rate_bounds, self.visit_shares, n, supports)
+        self._need_irreducible("the bound at N decisions needs")
+        if elsewhere is not None and not (elsewhere := real_number("elsewhere", elsewhere)) > 0:
+            raise ParameterError(f"elsewhere is {elsewhere:g}; what may be lost in other models is a positive amount of reward.")
+        return bound_at(self.optimum, self.rate_bounds, self.visit_shares, horizon(epochs=epochs)[1], supports, elsewhere)
 
     def meaningful_epochs(self, supports: bool = True, share: float = 0.5) -> float:
         """Return the least power of ten N at which at least `share` of C(M) log N can be paid (see `payable_bound`)."""

@@ -1,7 +1,7 @@
 """Other ways to play that a learner has to rule out, and models in which they would be best.
 
-A *regime* is a policy that is not optimal: the best one that uses a given suboptimal pair, or the best when being in one state is worth
-something by itself.  Together with the nearest model in which it earns more than good play it makes an *alternative*: the information that
+A *regime* is a policy that is not optimal: good play with one suboptimal pair, the best policy that uses it, or the best when being in one
+state is worth something by itself.  Together with the nearest model in which it earns more than good play it makes an *alternative*: the information that
 tells that model from the true one has to be gathered by every learner that would play well in both.
 """
 
@@ -40,20 +40,17 @@ class Regime:
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """A model that a learner must tell from the true one: in words, nats per visit of each pair, and the nats to be gathered.
+    """A model in which no optimal policy of the true one is optimal.
 
-    `most` is proved to be no less than `divergence`.  `share` is the part of good play in which the model asks for other actions.  `farther`
-    is 1 at a tie; more where the tie cannot be told apart in so few decisions.  `model` is None for a single pair (`Difficulty.alternative`).
-    `price` is what of the bound is owed to it, reward.
+    `divergence` is per pair, nats per visit; `loss` is what good play loses there per decision, reward.  In it the regime named by `label` earns
+    more than good play, by `farther` - 1 times its distance in gain from good play in the true model.  `price` is the part of the bound owed to it.
     """
 
     label: str
+    model: CTMDP
     divergence: np.ndarray
-    most: np.ndarray
-    share: float
-    nats: float
-    farther: float = 1.0
-    model: CTMDP | None = None
+    loss: float
+    farther: float
     price: float = 0.0
 
 
@@ -61,7 +58,7 @@ def regime_of(model: Written, good: np.ndarray, pairs: np.ndarray) -> Regime | N
     """Return the policy as a regime; None if it earns as much as good play."""
     steady = model.rate[:, None] * model.row
     (gain, x, b), (most, own, own_b) = value(model, steady, pairs), value(model, steady, good)
-    if not most - gain > 1e-9 * (abs(most) + abs(gain)):
+    if not most - gain > 1e-12 * (abs(most) + abs(gain)):
         return None
     slope = np.zeros_like(steady)
     slope[pairs] += x[:, None] * b
@@ -91,11 +88,12 @@ def improved(model: Written, pairs: np.ndarray, open_pairs: np.ndarray, running:
 
 
 def policies(model: Written, best: Optimum, good: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield policies that a learner may have to rule out: best with a suboptimal pair, or with a state that is worth something."""
+    """Yield policies that a learner may have to rule out: with one suboptimal pair, best with it, best with a state worth something."""
     every = np.ones(len(model.rate), dtype=bool)
     for i in np.flatnonzero(~best.optimal):
         start = good.copy()
         start[model.state[i]] = i
+        yield start
         allowed = every & ((model.state != model.state[i]) | (np.arange(len(every)) == i))
         yield improved(model, start, allowed, model.running)
     income = best.model.expected_reward * model.rate + model.running
@@ -149,10 +147,11 @@ def best_of(model: CTMDP, pairs: np.ndarray) -> float:
     return solve(part).gain_bounds[1]
 
 
-def otherwise(best: Optimum, other: CTMDP) -> np.ndarray:
-    """Return the states in which no optimal pair of the true model is optimal in the other one."""
-    fine = best.optimal & optimum(other).optimal
-    return np.bincount(best.model.pair_state, weights=fine, minlength=best.model.n_states) == 0
+def lost(best: Optimum, other: CTMDP, shares: np.ndarray) -> float:
+    """Return what good play loses per decision in another model, at least: its visits in the true one at the gaps of the other, reward."""
+    proof = optimum(other).proof
+    gap = np.where(best.optimal, np.maximum(proof.gap - proof.error, 0.0), np.inf)
+    return float(shares @ np.minimum.reduceat(gap, best.model.pair_start[:-1]))
 
 
 def alternative_of(
@@ -160,7 +159,7 @@ def alternative_of(
 ) -> tuple[CTMDP, np.ndarray] | None:
     """Return (the nearest model in which the regime wins, its divergences), proved to win; None where that does not come out.
 
-    `farther` times its distance in gain is the way it is moved: 1 is the tie.
+    It wins by `farther` - 1 times its distance in gain.
     """
     good = best.model.policy_pairs(best.policy)
     found = nearest(written, regime.pairs, good, visits, regime.distance * (farther - 1))
@@ -169,4 +168,4 @@ def alternative_of(
     other = as_model(best.model, found, rate_bounds)
     if not evaluate(other, best.model.pair_action[regime.pairs]).gain_bounds[0] > best_of(other, best.optimal):
         return None
-    return other, divergences(written, other.rate[:, None] * other.matrix.toarray())
+    return other, divergences(written, other.rate[:, None] * other.matrix.toarray()) * (1 + 1e-12) + 1e-15

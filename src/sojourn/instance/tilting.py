@@ -15,7 +15,7 @@ import numpy as np
 from sojourn.model.ctmdp import CTMDP
 
 ROUNDS = 60
-SETTLED = 1e-7  # relative change of the cost at which nothing moves any more
+SETTLED = 1e-4  # relative change of the cost at which nothing moves any more
 OUTSIDE = 1e-9  # chance given to each jump that never was, where a learner must reckon with it
 STEPS = 60
 
@@ -126,7 +126,7 @@ def tilt(model: Written, pairs: np.ndarray, slope: np.ndarray, weight: np.ndarra
         high *= 2
     else:
         return None
-    mu = brentq(short, 0.0, high, xtol=1e-300, rtol=1e-12)
+    mu = brentq(short, 0.0, high, xtol=1e-300, rtol=1e-10)
     return intensities(row, rate, mu * lean, model.bounds)
 
 

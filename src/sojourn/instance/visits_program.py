@@ -33,32 +33,16 @@ def cheapest(best: Optimum, epochs: float, told: np.ndarray, nats: np.ndarray) -
     from scipy.optimize import linprog
 
     unit = float(best.gap.max()) or 1.0
-    n, pairs = best.model.n_states, best.model.n_pairs
-    found = linprog(np.concatenate([best.gap / unit, np.zeros(2 * n)]), A_ub=_rows(told, nats, epochs, n), b_ub=-np.ones(len(nats)),
-                    **_flow(best, epochs), bounds=(0, None), method="highs", options=TIGHT)
+    n, pairs, asked = best.model.n_states, best.model.n_pairs, nats > 0
+    rows = np.hstack([-told[asked] * (epochs / nats[asked])[:, None], np.zeros((int(asked.sum()), 2 * n))])
+    found = linprog(np.concatenate([best.gap / unit, np.zeros(2 * n)]), A_ub=rows, b_ub=-np.ones(len(rows)), **_flow(best, epochs),
+                    bounds=(0, None), method="highs", options=TIGHT)
     if found.x is None or found.fun is None:
         return None
-    per_nat = np.maximum(-found.ineqlin.marginals, 0.0) * unit * epochs / nats
+    per_nat = np.zeros(len(nats))
+    per_nat[asked] = np.maximum(-found.ineqlin.marginals, 0.0) * unit * epochs / nats[asked]
     visits = np.maximum(found.x[:pairs], 0.0) * epochs
     return Cheapest(visits, float(found.fun) * unit * epochs, found.eqlin.marginals[:n] * unit, per_nat)
-
-
-def most_information(best: Optimum, epochs: float, told: np.ndarray, nats: np.ndarray) -> float:
-    """Return the largest part of all these nats that N decisions can gather at once (1 is enough)."""
-    from scipy.optimize import linprog
-
-    n, pairs = best.model.n_states, best.model.n_pairs
-    rows = np.hstack([_rows(told, nats, epochs, n), np.ones((len(nats), 1))])
-    flow = _flow(best, epochs)
-    equal = np.hstack([flow["A_eq"], np.zeros((n + 3, 1))])
-    found = linprog(np.concatenate([np.zeros(pairs + 2 * n), [-1.0]]), A_ub=rows, b_ub=np.zeros(len(nats)), A_eq=equal, b_eq=flow["b_eq"],
-                    bounds=[(0, None)] * (pairs + 2 * n) + [(0, 2.0)], method="highs", options=TIGHT)
-    return 0.0 if found.fun is None else -float(found.fun)
-
-
-def _rows(told: np.ndarray, nats: np.ndarray, epochs: float, n: int) -> np.ndarray:
-    """Return -(information over what is asked), per part of all decisions."""
-    return np.hstack([-told * (epochs / nats)[:, None], np.zeros((len(nats), 2 * n))])
 
 
 def _flow(best: Optimum, epochs: float) -> dict[str, Any]:
@@ -71,20 +55,14 @@ def _flow(best: Optimum, epochs: float) -> dict[str, Any]:
     return {"A_eq": np.vstack(rows), "b_eq": np.concatenate([np.zeros(n), [1.0, 1.0 / epochs, 1.0 / epochs]])}
 
 
-def proved_price(best: Optimum, epochs: float, told: np.ndarray, nats: np.ndarray, worth: np.ndarray, per_nat: np.ndarray) -> float:
-    """Return what the visits cost at least, proved by v = `worth` and y = `per_nat`, whatever these are; `told` from above.
+def proved_least(best: Optimum, epochs: float, told: np.ndarray, worth: np.ndarray, per_nat: np.ndarray) -> float:
+    """Return N w - (max v - min v) at v = `worth` and y = `per_nat`, whatever these are, w the largest that they allow, rounded downwards.
 
-    The gaps are taken at the lower ends of their proved intervals, the sums rounded downwards.
+    With Σ y nats added it is what the visits cost at least.  The gaps are taken at the lower ends of their proved intervals.
     """
     model, proof = best.model, best.proof
-    least = np.maximum(proof.gap - proof.error, 0.0)
-    y = np.where(np.isfinite(per_nat) & np.isfinite(told).all(axis=1), np.maximum(per_nat, 0.0), 0.0)
-    bought = y @ np.where(np.isfinite(told), told, 0.0)
-    v = np.where(np.isfinite(worth), worth, 0.0)
+    least, v, bought = np.maximum(proof.gap - proof.error, 0.0), worth, per_nat @ told
     left = least - v[model.pair_state] + model.matrix @ v - bought
     terms = least + np.abs(v[model.pair_state]) + model.matrix @ np.abs(v) + bought
-    left -= (model.n_states + len(y) + 8) * EPSILON * terms
-    paid = y * nats
-    total = epochs * float(left.min()) + float(paid.sum()) - float(np.ptp(v))
-    size = epochs * abs(float(left.min())) + float(paid.sum()) + 2 * float(np.abs(v).max())
-    return total - (len(y) + 8) * EPSILON * size
+    w = float((left - (model.n_states + len(per_nat) + 8) * EPSILON * terms).min())
+    return epochs * w - float(np.ptp(v)) - 8 * EPSILON * (epochs * abs(w) + 2 * float(np.abs(v).max()))
