@@ -1,7 +1,7 @@
 """What a learner must pay within N decisions: the finite form of C(M) log N.
 
-C(M) counts as free every row that good play visits.  Within N decisions it may hardly visit some of them; then a learner has to pay for telling
-the true model from those in which such rows are better than they are.  docs/difficulty.md says what is minimised and why.
+C(M) counts as free every row that good play visits.  Within N decisions it may hardly visit some of them; then a learner has to pay for
+telling the true model from those in which such rows are better than they are.  docs/difficulty.md says what is minimised and why.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ GROWN = 3e-4  # growth of the bound below which a round has not brought much
 SPARE = (0.1, 0.01, 0.001)  # part of the visits that rule a regime out by itself, taken as made when the next model is sought
 LEAST = 1e-3  # visits
 DOUBT = 3.0  # an estimate may be so many times too large
-FARTHER = 1 + np.geomspace(0.01, 100, 60)  # how far a regime may be moved, over its distance in gain
+OFF = 1.5  # and is doubted where it is so many times too small
+FARTHER = 1 + np.geomspace(1e-3, 100, 100)  # how far a regime may be moved, over its distance in gain
+NEARER = 5  # times that half the distance is tried
 WORDS = 4
 
 
@@ -34,9 +36,9 @@ WORDS = 4
 class BoundAt(float):
     """The bound at N decisions, reward: a float that knows what proves it.
 
-    `low` is proved for the models listed: no visits that tell the true one from all of them cost less, whatever a solver's rounding.  `visits`,
-    an (S, A) table, attain the value.  `alternatives` are the models that cost something, dearest first, of `listed` in all; `elsewhere` is what
-    may be lost in each.  Infinite, with nothing proved, where no N decisions are enough to lose so little in all of them.
+    `low` is proved for the models listed: no visits that tell the true one from all of them cost less, whatever a solver's rounding.
+    `visits`, an (S, A) table, attain the value.  `alternatives` are the models that cost something, dearest first, of `listed` in all;
+    `elsewhere` is what may be lost in each.  Infinite, with nothing proved, where N decisions are too few to lose so little in all.
     """
 
     value: float
@@ -56,7 +58,7 @@ class BoundAt(float):
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """What a list of models costs at least, what may be lost in each of them, and the visits; None where N decisions cannot do it."""
+    """What a list of models costs at least, what may be lost in each, and the visits; None where N decisions cannot do it."""
 
     price: float
     elsewhere: float
@@ -71,7 +73,7 @@ def asked(epochs: float, listed: list[Alternative], elsewhere: float) -> np.ndar
 def settled(best: Optimum, epochs: float, listed: list[Alternative], elsewhere: float | None, start: float) -> Settled:
     """Return the least regret with at most `elsewhere` lost in each model listed; with None, as much as here.
 
-    The more may be lost, the fewer nats are asked for: the price falls as R grows, and the two meet once.  `start` is where they may meet.
+    The more may be lost, the fewer nats are asked for: the price falls as R grows, and the two meet once, perhaps near `start`.
     """
     told = np.array([a.divergence for a in listed])
 
@@ -126,7 +128,7 @@ class Search:
         self.listed: list[Alternative] = []
 
     def farther(self, regime: Regime, regret: float) -> tuple[float, float]:
-        """Return (how far a regime is best moved, about the nats asked for then): far wins cost more than they ask, near ties ask for nothing."""
+        """Return (how far a regime is best moved, about the nats asked for then): a near tie asks for nothing, a far win is soon ruled out."""
         with np.errstate(divide="ignore", invalid="ignore"):
             nats = np.log(self.time * regime.distance * (FARTHER - 1) / regret)
             score = np.where(nats > 0, FARTHER**2 / nats, np.inf)
@@ -140,14 +142,32 @@ class Search:
         told = regime.estimate(np.maximum(self.steady + self.epochs * play, LEAST), farther)
         return play * self.epochs * min(1.0, nats / max(told, 1e-300))
 
-    def add(self, regime: Regime, visits: np.ndarray, farther: float, least: float) -> bool:
-        """Add the nearest model to these visits in which a regime wins, if good play loses at least `least` in it; say whether."""
+    def found(self, regime: Regime, visits: np.ndarray, farther: float, regret: float) -> tuple[float, Alternative] | None:
+        """Return (part of the nats asked for that the visits gather, the nearest model in which a regime wins by so much); None if none."""
         found = alternative_of(self.written, self.best, self.rate_bounds, regime, visits, farther)
         loss = 0.0 if found is None else lost(self.best, found[0], self.shares)
-        if found is None or not self.epochs * loss > least:
-            return False
-        self.listed.append(Alternative(self.label(regime), found[0], found[1], loss, farther))
-        return True
+        if found is None or not self.epochs * loss > regret:
+            return None
+        told = float(visits @ found[1]) / math.log(self.epochs * loss / regret)
+        return told, Alternative(self.label(regime), found[0], found[1], loss, farther)
+
+    def least_told(self, regime: Regime, visits: np.ndarray, farther: float, regret: float) -> Alternative | None:
+        """Return the model in which a regime wins that these visits tell least about; None if none matters.
+
+        It is looked for at the best distance by the estimate, and nearer by where that is far off, at the ends of rows and rates.
+        """
+        guess = regime.estimate(visits, farther) / math.log(self.time * regime.distance * (farther - 1) / regret)
+        best = None
+        for _ in range(NEARER):
+            new = self.found(regime, visits, farther, regret)
+            if new is not None and (best is None or new[0] < best[0]):
+                best = new
+            elif best is not None:
+                break
+            if best is not None and best[0] < OFF * guess:
+                break
+            farther = 1 + (farther - 1) / 2
+        return None if best is None else best[1]
 
     def label(self, regime: Regime) -> str:
         model = self.best.model
@@ -162,7 +182,8 @@ class Search:
             if farther and (regime.pairs != self.good).sum() == 1:
                 known = np.full(len(self.steady), 1e12)
                 known[regime.pairs[regime.pairs != self.good]] = 1.0
-                self.add(regime, known, farther, regret)
+                new = self.least_told(regime, known, farther, regret)
+                self.listed += [] if new is None else [new]
 
     def round(self, visits: np.ndarray, regret: float, spare: float) -> int:
         """Add models of regimes against which these visits tell too little, and return how many."""
@@ -175,17 +196,16 @@ class Search:
                 doubtful += [(told, at, farther, near)] if told < DOUBT else []
         before = len(self.listed)
         for _, at, farther, near in sorted(doubtful, key=lambda one: one[:2])[:TRIED]:
-            if self.add(self.regimes[at], near, farther, regret):
-                new = self.listed[-1]
-                if float(visits @ new.divergence) >= (1 - SHORT) * math.log(self.epochs * new.loss / regret):
-                    self.listed.pop()
+            new = self.least_told(self.regimes[at], near, farther, regret)
+            if new is not None and float(visits @ new.divergence) < (1 - SHORT) * math.log(self.epochs * new.loss / regret):
+                self.listed.append(new)
             if len(self.listed) == before + ADDED:
                 break
         return len(self.listed) - before
 
 
 def grown(search: Search, elsewhere: float | None) -> Settled | None:
-    """Return what the list costs once hardly any model is found that the visits do not tell apart; None if there is no model at all."""
+    """Return what the list costs once hardly any model is found that the visits do not tell apart; None if there is no model."""
     best, epochs = search.best, search.epochs
     start = elsewhere or float(best.gap.max())
     search.begin(start)
@@ -206,7 +226,7 @@ def grown(search: Search, elsewhere: float | None) -> Settled | None:
 
 
 def bound_at(
-    best: Optimum, rate_bounds: tuple[float, float], shares: np.ndarray, epochs: float, supports: bool, elsewhere: float | None = None
+    best: Optimum, rate_bounds: tuple[float, float], shares: np.ndarray, epochs: float, supports: bool, elsewhere: float | None
 ) -> BoundAt:
     """Return the bound at N decisions; `shares` are good play's shares of decisions per state."""
     model = best.model
@@ -225,5 +245,5 @@ def bound_at(
         return BoundAt(math.inf, 0.0, epochs, found.elsewhere, model.table(np.full(model.n_pairs, np.nan)), (), len(listed))
     priced = [replace(a, price=float(p)) for a, p in zip(listed, visits.per_nat * asked(epochs, listed, found.elsewhere)) if p > 0]
     low = min(proved(best, epochs, listed, visits, elsewhere), found.price)
-    return BoundAt(found.price, low, epochs, found.elsewhere, model.table(visits.visits), tuple(sorted(priced, key=lambda a: -a.price)),
-                   len(listed))
+    priced.sort(key=lambda a: -a.price)
+    return BoundAt(found.price, low, epochs, found.elsewhere, model.table(visits.visits), tuple(priced), len(listed))

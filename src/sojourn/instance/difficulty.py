@@ -186,11 +186,11 @@ class Difficulty(RegretBounds):
         return float(self.optimum.gap @ np.minimum(visits_needed(found, epochs), most))
 
     def bound_at(self, epochs: float, supports: bool = True, elsewhere: float | None = None) -> BoundAt:
-        """Return the least regret in N decisions, reward, to first order, of a learner that loses at most `elsewhere` in the models nearby.
+        """Return the least regret in N decisions, reward, to first order, of a learner that loses at most `elsewhere` in models nearby.
 
-        Those are models in which another way to play is best; with None it may lose there as much as here.  As N grows it tends to C(M) log N;
-        before, it asks for nothing that cannot matter in N decisions, and counts what it costs to learn that another way to play is no better.
-        A float with its proof: see `sojourn.results.BoundAt`.   Derivation: docs/difficulty.md
+        Those are models in which another way to play is best; with None it may lose there as much as here.  As N grows it becomes
+        C(M) log N; before, it leaves out what cannot matter in N decisions, and counts what it costs to learn that another way to
+        play is no better.  A float with its proof: see `sojourn.results.BoundAt`.   Derivation: docs/difficulty.md
         """
         self._need_irreducible("the bound at N decisions needs")
         if elsewhere is not None and not (elsewhere := real_number("elsewhere", elsewhere)) > 0:

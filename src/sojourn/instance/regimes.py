@@ -1,8 +1,8 @@
 """Other ways to play that a learner has to rule out, and models in which they would be best.
 
-A *regime* is a policy that is not optimal: good play with one suboptimal pair, the best policy that uses it, or the best when being in one
-state is worth something by itself.  Together with the nearest model in which it earns more than good play it makes an *alternative*: the information that
-tells that model from the true one has to be gathered by every learner that would play well in both.
+A *regime* is a policy that is not optimal: good play with one suboptimal pair, the best policy that uses it, or the best when being in
+one state is worth something by itself.  A near model in which it earns more than good play is an *alternative*: every learner that
+would play well in both has to gather the information that tells the two apart.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BONUSES = 10.0 ** np.arange(-5, 1.5, 0.5)  # what a state is made worth, over th
 
 @dataclass(frozen=True, eq=False)
 class Regime:
-    """A suboptimal policy: pairs, share of decisions per state, distance in gain, and its slopes (see `tilting`) in the true model."""
+    """A suboptimal policy: pairs, share of decisions per state, distance in gain; and which pairs matter how much to that."""
 
     pairs: np.ndarray
     law: np.ndarray
@@ -42,8 +42,9 @@ class Regime:
 class Alternative:
     """A model in which no optimal policy of the true one is optimal.
 
-    `divergence` is per pair, nats per visit; `loss` is what good play loses there per decision, reward.  In it the regime named by `label` earns
-    more than good play, by `farther` - 1 times its distance in gain from good play in the true model.  `price` is the part of the bound owed to it.
+    `divergence` is per pair, nats per visit; `loss` is what good play loses there per decision, reward.  In it the regime named by
+    `label` earns more than good play, by `farther` - 1 times what it earns less in the true model.  `price` is the part of the bound
+    that is owed to it.
     """
 
     label: str
@@ -88,7 +89,7 @@ def improved(model: Written, pairs: np.ndarray, open_pairs: np.ndarray, running:
 
 
 def policies(model: Written, best: Optimum, good: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield policies that a learner may have to rule out: with one suboptimal pair, best with it, best with a state worth something."""
+    """Yield policies that a learner may have to rule out: see the head of this file."""
     every = np.ones(len(model.rate), dtype=bool)
     for i in np.flatnonzero(~best.optimal):
         start = good.copy()
@@ -129,8 +130,8 @@ def as_model(model: CTMDP, tilted: Tilted, rate_bounds: tuple[float, float]) -> 
 
         paid = csr_matrix((model.transition_reward, model.next_state, model.row_start), shape=row.shape).toarray()
     return CTMDP.from_pairs(
-        model.pair_state, model.pair_action, row, rate, model.reward, model.running, transition_reward=paid, states=list(model.states),
-        actions=list(model.actions), rate_bounds=rate_bounds, normalize_rows=True, holding=model.holding)
+        model.pair_state, model.pair_action, row, rate, model.reward, model.running, transition_reward=paid,
+        states=list(model.states), actions=list(model.actions), rate_bounds=rate_bounds, normalize_rows=True, holding=model.holding)
 
 
 def best_of(model: CTMDP, pairs: np.ndarray) -> float:
@@ -142,13 +143,13 @@ def best_of(model: CTMDP, pairs: np.ndarray) -> float:
         from scipy.sparse import csr_matrix
 
         paid = csr_matrix((model.transition_reward, model.next_state, model.row_start), shape=model.matrix.shape)[pairs]
-    part = CTMDP.from_pairs(model.pair_state[pairs], model.pair_action[pairs], model.matrix[pairs], model.rate[pairs], model.reward[pairs],
-                            model.running[pairs], transition_reward=paid, holding=model.holding)
+    part = CTMDP.from_pairs(model.pair_state[pairs], model.pair_action[pairs], model.matrix[pairs], model.rate[pairs],
+                            model.reward[pairs], model.running[pairs], transition_reward=paid, holding=model.holding)
     return solve(part).gain_bounds[1]
 
 
 def lost(best: Optimum, other: CTMDP, shares: np.ndarray) -> float:
-    """Return what good play loses per decision in another model, at least: its visits in the true one at the gaps of the other, reward."""
+    """Return what good play loses per decision in another model, at least: its visits in the true one, the gaps of the other."""
     proof = optimum(other).proof
     gap = np.where(best.optimal, np.maximum(proof.gap - proof.error, 0.0), np.inf)
     return float(shares @ np.minimum.reduceat(gap, best.model.pair_start[:-1]))

@@ -1,9 +1,9 @@
 """The nearest model in which one policy earns as much as another: rows and rates of both are tilted until it does.
 
-In intensities Q = rate x row the difference of two gains has the derivative x(s) b(y) - x*(s) b*(y) at a jump of both policies, with the
-shares of time x and b(y) = what the jump pays + h(y) - h(s).  To minimise Σ w KL of all rows, weighted by visits w, subject to that difference
-taken as linear, is one root in one multiplier μ: Q_y = p_y / (1/λ - μ c_y / w), kept within the rate bounds.  The difference is then taken at
-the new model, and so on until nothing moves.  What comes out is any model: those who use it prove that it is one they want.
+In intensities Q = rate x row the difference of two gains has the derivative c(y) = x(s) b(y) - x*(s) b*(y) at a jump of both policies,
+with the shares of time x and b(y) = what the jump pays + h(y) - h(s).  To minimise Σ w KL over all rows, weighted by visits w, with that
+difference taken as linear, is one root in one multiplier μ: Q_y = p_y / (1/λ - μ c(y) / w), kept within the rate bounds.  The difference
+is then taken at the new model, and so on until nothing moves.  What comes out is some model; who uses it proves what it is wanted for.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
 
-ROUNDS = 60
+ROUNDS = 30
 SETTLED = 1e-4  # relative change of the cost at which nothing moves any more
 OUTSIDE = 1e-9  # chance given to each jump that never was, where a learner must reckon with it
 STEPS = 60
+ENOUGH = 0.9  # of the margin, by which a policy may win
+SMALLEST = 1 / 16  # part of a step
 
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A small model written out, (P, S) arrays over pairs and successors: row, what a jump pays, and per pair rate and running reward."""
+    """A small model written out: (P, S) arrays over pairs and successors, and per pair rate, running reward and state."""
 
     row: np.ndarray
     blurred: np.ndarray  # the row from which an alternative starts: with a trace of every other state where supports are unknown
@@ -46,7 +48,7 @@ def written(model: CTMDP, rate_bounds: tuple[float, float], supports: bool) -> W
 
 @dataclass(frozen=True, eq=False)
 class Tilted:
-    """An alternative: intensities of all pairs, how far each pair's are from the true ones (nats per visit), by how much it wins."""
+    """Intensities of all pairs, how far each pair's are from the true ones (nats per visit), and by how much the policy wins."""
 
     intensity: np.ndarray
     divergence: np.ndarray
@@ -72,7 +74,8 @@ def divergences(model: Written, intensity: np.ndarray) -> np.ndarray:
     z = np.where(seen, intensity / (np.where(seen, model.row, 1.0) * model.rate[:, None]) - 1, 0.0)
     small = z * z * (1 / 2 - z * (1 / 3 - z * (1 / 4 - z * (1 / 5 - z / 6))))
     off = np.where(np.abs(z) < 1e-3, small, z - np.log1p(z))
-    return (model.row * off).sum(axis=1) + np.where(seen, 0.0, intensity).sum(axis=1) / model.rate
+    found: np.ndarray = (model.row * off).sum(axis=1) + np.where(seen, 0.0, intensity).sum(axis=1) / model.rate
+    return found
 
 
 def intensities(row: np.ndarray, rate: np.ndarray, slope: np.ndarray, bounds: tuple[float, float]) -> np.ndarray:
@@ -95,20 +98,21 @@ def intensities(row: np.ndarray, rate: np.ndarray, slope: np.ndarray, bounds: tu
             w = w + np.maximum(step, 0.0)
             if (step <= 1e-14 * w).all():
                 break
-        part = p / (w[:, None] + d)
-        found = np.where(row > 0, row / np.where(a[:, None] > steep, a[:, None] - slope, 1.0), 0.0)
-        found[late] = part * (goal / part.sum(axis=1))[:, None]
-        return found
-    return row / (a[:, None] - slope)
+        late_rows = p / (w[:, None] + d)
+        late_rows *= (goal / late_rows.sum(axis=1))[:, None]
+    found: np.ndarray = np.where(row > 0, row / np.where(a[:, None] > steep, a[:, None] - slope, 1.0), 0.0)
+    if late.size:
+        found[late] = late_rows
+    return found
 
 
 def tilt(model: Written, pairs: np.ndarray, slope: np.ndarray, weight: np.ndarray, need: float) -> np.ndarray | None:
-    """Return the intensities of `pairs` of least Σ w KL with Σ Q slope = need; None if no rates and rows within the bounds have it."""
+    """Return the intensities of `pairs` of least Σ w KL with Σ Q slope = need; None if nothing within the bounds has it."""
     from scipy.optimize import brentq
 
     row, rate = model.blurred[pairs], model.rate[pairs]
     lean = slope / weight[:, None]
-    steady = rate[:, None] * row
+    steady: np.ndarray = rate[:, None] * row
 
     def short(mu: float) -> float:
         return float((intensities(row, rate, mu * lean, model.bounds) * slope).sum() - need)
@@ -119,39 +123,37 @@ def tilt(model: Written, pairs: np.ndarray, slope: np.ndarray, weight: np.ndarra
     spread = float((row * rate[:, None] ** 2 * slope * lean).sum())
     if not spread > 0:
         return None
-    high = start / spread
-    for _ in range(200):
-        if short(high) >= 0:
-            break
-        high *= 2
-    else:
-        return None
+    high, lack = start / spread, -start
+    while (reached := short(high)) < 0:
+        if not (reached - lack > -1e-4 * reached and high < 1e200):  # the bounds and supports do not allow it
+            return None
+        high, lack = 4 * high, reached
     mu = brentq(short, 0.0, high, xtol=1e-300, rtol=1e-10)
     return intensities(row, rate, mu * lean, model.bounds)
 
 
 def nearest(model: Written, pairs: np.ndarray, good: np.ndarray, visits: np.ndarray, margin: float) -> Tilted | None:
-    """Return about the nearest model, by Σ visits KL, in which the policy `pairs` earns `margin` more per time than `good`; None if none.
+    """Return about the nearest model, by Σ visits KL, in which the policy `pairs` earns `margin` more per time than `good`.
 
-    Only rows and rates of these two policies are changed.
+    None if there is none.  Only rows and rates of these two policies are changed.
     """
-    steady = model.rate[:, None] * model.row
     changed = np.union1d(pairs, good)
-    q, cost, best, step = steady.copy(), np.inf, None, 1.0
+    q, cost, best, step, before = model.rate[:, None] * model.row, np.inf, None, 1.0, np.inf
     for _ in range(ROUNDS):
         (gain, x, b), (least, own, own_b) = value(model, q, pairs), value(model, q, good)
         slope = np.zeros_like(q)
         slope[pairs] += x[:, None] * b
         slope[good] -= own[:, None] * own_b
         need = margin - float(x @ model.running[pairs] - own @ model.running[good])
-        told = divergences(model, q)
+        told, off = divergences(model, q), abs(gain - least - margin)
         paid = float(visits[changed] @ told[changed])
-        if gain - least > margin / 2 and (best is None or paid < cost * (1 - SETTLED)):
-            best, cost = Tilted(q, told, gain - least), paid
-        elif best is not None and gain - least > margin / 2:
-            step /= 2  # it does not come nearer that way
-            if step < 1 / 64 or paid <= cost * (1 + SETTLED):
+        if gain - least > ENOUGH * margin:
+            settled = paid > cost * (1 - SETTLED)
+            best, cost = (best, cost) if best is not None and settled else (Tilted(q, told, gain - least), paid)
+            if settled:
                 break
+        step = max(step / 2, SMALLEST) if off > before else min(1.5 * step, 1.0)  # to and fro, or on the way
+        before = off
         onward = tilt(model, changed, slope[changed], visits[changed], need)
         if onward is None:
             break

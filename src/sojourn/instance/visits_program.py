@@ -1,8 +1,8 @@
-"""The cheapest visits that gather enough information against each of a list of models: a linear programme, with a proof from its dual.
+"""The cheapest visits that gather enough information against each of a list of models: a linear programme with a proof.
 
-minimise Σ η φ*   over η >= 0   with   Σ_a η(s,a) - Σ η p(s|.) = u(s) - e(s),  u, e >= 0,  Σ u = Σ e = 1   (one starts and ends somewhere),
-Σ η = N   and   Σ η KL >= nats   for every model of the list.  Any v per state, w and y >= 0 with φ* - v(s) + Σ p v - w - Σ y KL >= 0 prove that
-it is at least  N w + Σ y nats - (max v - min v).  So for any v and y the largest such w does, whatever a solver made of them.
+minimise Σ η φ*  over η >= 0  with  Σ_a η(s,a) - Σ η p(s|.) = u(s) - e(s),  u, e >= 0,  Σ u = Σ e = 1  (one starts and ends somewhere),
+Σ η = N  and  Σ η KL >= nats  for every model of the list.  If v per state, w and y >= 0 have φ* - v(s) + Σ p v - w - Σ y KL >= 0 for
+every pair, then it is at least N w + Σ y nats - (max v - min v).  So for any v and y the largest such w is a proof, whatever a solver did.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _flow(best: Optimum, epochs: float) -> dict[str, Any]:
 
 
 def proved_least(best: Optimum, epochs: float, told: np.ndarray, worth: np.ndarray, per_nat: np.ndarray) -> float:
-    """Return N w - (max v - min v) at v = `worth` and y = `per_nat`, whatever these are, w the largest that they allow, rounded downwards.
+    """Return N w - (max v - min v) at v = `worth` and y = `per_nat`, whatever these are, with the largest w, rounded downwards.
 
     With Σ y nats added it is what the visits cost at least.  The gaps are taken at the lower ends of their proved intervals.
     """
