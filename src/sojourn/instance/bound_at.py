@@ -1,7 +1,7 @@
 """What a learner must pay within N decisions: the finite form of C(M) log N.
 
-C(M) counts as free every row that good play visits.  Within N decisions it may hardly visit some of them; then a learner has to pay for
-telling the true model from those in which such rows are better than they are.  docs/difficulty.md says what is minimised and why.
+C(M) counts as free every row that good play visits.  Within N decisions it may hardly visit some of them; then a learner has to pay
+for telling the true model from those in which such rows are better than they are.  docs/difficulty.md says what is minimised.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ WORDS = 4
 class BoundAt(float):
     """The bound at N decisions, reward: a float that knows what proves it.
 
-    `low` is proved for the models listed: no visits that tell the true one from all of them cost less, whatever a solver's rounding.
-    `visits`, an (S, A) table, attain the value.  `alternatives` are the models that cost something, dearest first, of `listed` in all;
-    `elsewhere` is what may be lost in each.  Infinite, with nothing proved, where N decisions are too few to lose so little in all.
+    `low` is proved for the models listed: no visits that tell the true one from all of them cost less, whatever a solver's
+    rounding.  `visits`, an (S, A) table, attain the value.  `alternatives` are the models that cost something, dearest first, of
+    `listed` in all; `elsewhere` is what may be lost in each.  Infinite, and nothing is proved, where N decisions are too few for it.
     """
 
     value: float
@@ -128,7 +128,7 @@ class Search:
         self.listed: list[Alternative] = []
 
     def farther(self, regime: Regime, regret: float) -> tuple[float, float]:
-        """Return (how far a regime is best moved, about the nats asked for then): a near tie asks for nothing, a far win is soon ruled out."""
+        """Return (how far a regime is best moved, about the nats asked for): near ties ask for nothing, far wins are soon ruled out."""
         with np.errstate(divide="ignore", invalid="ignore"):
             nats = np.log(self.time * regime.distance * (FARTHER - 1) / regret)
             score = np.where(nats > 0, FARTHER**2 / nats, np.inf)
@@ -143,7 +143,7 @@ class Search:
         return play * self.epochs * min(1.0, nats / max(told, 1e-300))
 
     def found(self, regime: Regime, visits: np.ndarray, farther: float, regret: float) -> tuple[float, Alternative] | None:
-        """Return (part of the nats asked for that the visits gather, the nearest model in which a regime wins by so much); None if none."""
+        """Return (gathered over asked, the nearest model in which a regime wins by so much); None if there is none that matters."""
         found = alternative_of(self.written, self.best, self.rate_bounds, regime, visits, farther)
         loss = 0.0 if found is None else lost(self.best, found[0], self.shares)
         if found is None or not self.epochs * loss > regret:

@@ -186,16 +186,24 @@ class Difficulty(RegretBounds):
         return float(self.optimum.gap @ np.minimum(visits_needed(found, epochs), most))
 
     def bound_at(self, epochs: float, supports: bool = True, elsewhere: float | None = None) -> BoundAt:
-        """Return the least regret in N decisions, reward, to first order, of a learner that loses at most `elsewhere` in models nearby.
+        """Return the least regret in N decisions, reward, to first order, of a learner that loses at most `elsewhere` nearby.
 
-        Those are models in which another way to play is best; with None it may lose there as much as here.  As N grows it becomes
+        Nearby are models in which another way to play is best; with None it may lose there as much as here.  As N grows it becomes
         C(M) log N; before, it leaves out what cannot matter in N decisions, and counts what it costs to learn that another way to
         play is no better.  A float with its proof: see `sojourn.results.BoundAt`.   Derivation: docs/difficulty.md
         """
         self._need_irreducible("the bound at N decisions needs")
         if elsewhere is not None and not (elsewhere := real_number("elsewhere", elsewhere)) > 0:
             raise ParameterError(f"elsewhere is {elsewhere:g}; what may be lost in other models is a positive amount of reward.")
-        return bound_at(self.optimum, self.rate_bounds, self.visit_shares, horizon(epochs=epochs)[1], supports, elsewhere)
+        key = horizon(epochs=epochs)[1], bool(supports), elsewhere
+        if key not in self.bounds_at:
+            self.bounds_at[key] = bound_at(self.optimum, self.rate_bounds, self.visit_shares, *key)
+        return self.bounds_at[key]
+
+    @cached_property
+    def bounds_at(self) -> dict[tuple[float, bool, float | None], BoundAt]:
+        """The bounds at N decisions that were asked for, by (epochs, supports, elsewhere)."""
+        return {}
 
     def meaningful_epochs(self, supports: bool = True, share: float = 0.5) -> float:
         """Return the least power of ten N at which at least `share` of C(M) log N can be paid (see `payable_bound`)."""
@@ -299,17 +307,23 @@ class Difficulty(RegretBounds):
 
         return warnings_of(self)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, pairs and policies by label; None where infinite or not available."""
+    def as_dict(self, epochs: float | None = None) -> dict[str, Any]:
+        """Return everything as plain values, pairs and policies by label; None where infinite or not available.
+
+        With `epochs`, also the bounds at so many decisions.
+        """
         from sojourn.instance.words import as_dict
 
-        return as_dict(self)
+        return as_dict(self, epochs)
 
-    def table(self, rows: int | None = 40) -> str:
-        """Return constants, pairs and warnings as text; the first `rows` suboptimal pairs by their share of C(M)."""
+    def table(self, rows: int | None = 40, epochs: float | None = None) -> str:
+        """Return constants, pairs and warnings as text; the first `rows` suboptimal pairs by their share of C(M).
+
+        With `epochs`, also the bounds at so many decisions.
+        """
         from sojourn.instance.words import as_text
 
-        return as_text(self, rows)
+        return as_text(self, rows, epochs)
 
     def __str__(self) -> str:
         return self.table()

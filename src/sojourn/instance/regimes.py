@@ -1,8 +1,8 @@
 """Other ways to play that a learner has to rule out, and models in which they would be best.
 
-A *regime* is a policy that is not optimal: good play with one suboptimal pair, the best policy that uses it, or the best when being in
-one state is worth something by itself.  A near model in which it earns more than good play is an *alternative*: every learner that
-would play well in both has to gather the information that tells the two apart.
+A *regime* is a policy that is not optimal: good play with one suboptimal pair, the best policy that uses it, or the best when being
+in one state is worth something by itself.  A near model in which it earns more than good play is an *alternative*: every learner
+that would play well in both has to gather the information that tells the two apart.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Regime:
 class Alternative:
     """A model in which no optimal policy of the true one is optimal.
 
-    `divergence` is per pair, nats per visit; `loss` is what good play loses there per decision, reward.  In it the regime named by
-    `label` earns more than good play, by `farther` - 1 times what it earns less in the true model.  `price` is the part of the bound
-    that is owed to it.
+    `divergence` is per pair, nats per visit; `loss` is what good play loses there per decision, reward.  In it the regime named
+    by `label` earns more than good play, by `farther` - 1 times what it earns less in the true model.  `price` is the part of the
+    bound that is owed to it (together they come to more where N decisions are short).
     """
 
     label: str

@@ -1,8 +1,9 @@
 """The cheapest visits that gather enough information against each of a list of models: a linear programme with a proof.
 
-minimise Σ η φ*  over η >= 0  with  Σ_a η(s,a) - Σ η p(s|.) = u(s) - e(s),  u, e >= 0,  Σ u = Σ e = 1  (one starts and ends somewhere),
-Σ η = N  and  Σ η KL >= nats  for every model of the list.  If v per state, w and y >= 0 have φ* - v(s) + Σ p v - w - Σ y KL >= 0 for
-every pair, then it is at least N w + Σ y nats - (max v - min v).  So for any v and y the largest such w is a proof, whatever a solver did.
+minimise Σ η φ*  over visits η >= 0  with  Σ_a η(s,a) - Σ η p(s|.) = u(s) - e(s),  u, e >= 0,  Σ u = Σ e = 1  (one starts and ends
+somewhere),  Σ η = N  and  Σ η KL >= nats  for every model of the list.  If v per state, w and y >= 0 have φ* - v(s) + Σ p v - w -
+Σ y KL >= 0 for every pair, then it is at least N w + Σ y nats - (max v - min v).  So for any v and any y the largest such w is a
+proof, whatever a solver did.
 """
 
 from __future__ import annotations
