@@ -7,6 +7,7 @@ for telling the true model from those in which such rows are better than they ar
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,13 +38,15 @@ class BoundAt(float):
     """The bound at N decisions, reward: a float that knows what proves it.
 
     `low` is proved for the models listed: no visits that tell the true one from all of them cost less, whatever a solver's
-    rounding.  `visits`, an (S, A) table, attain the value.  `alternatives` are the models that cost something, dearest first, of
-    `listed` in all; `elsewhere` is what may be lost in each.  Infinite, and nothing is proved, where N decisions are too few for it.
+    rounding.  `visits`, an (S, A) table, attain the value within the first `within` of the `epochs` decisions.  `alternatives` are
+    the models that cost something, dearest first, of `listed` in all; `elsewhere` is what may be lost in each.  Infinite, with
+    nothing proved, where N decisions are too few for that.
     """
 
     value: float
     low: float
     epochs: float
+    within: float
     elsewhere: float
     visits: np.ndarray
     alternatives: tuple[Alternative, ...]
@@ -118,17 +121,27 @@ class Search:
     """The list of models as it grows."""
 
     def __init__(self, best: Optimum, rate_bounds: tuple[float, float], supports: bool, shares: np.ndarray, epochs: float) -> None:
-        self.best, self.rate_bounds, self.shares, self.epochs = best, rate_bounds, shares, epochs
+        self.best, self.rate_bounds, self.shares = best, rate_bounds, shares
         self.good = best.model.policy_pairs(best.policy)
         self.written = written(best.model, rate_bounds, supports)
         self.regimes = regimes(self.written, best, self.good)
-        self.steady = np.zeros(best.model.n_pairs)
-        self.steady[self.good] = epochs * shares
-        self.time = epochs * float(shares @ (1 / best.model.rate[self.good]))  # that N decisions of good play take
+        self.begun(epochs)
+
+    def begun(self, epochs: float) -> None:
+        """Begin with an empty list, for so many decisions."""
+        self.epochs, self.steady = epochs, np.zeros(self.best.model.n_pairs)
+        self.steady[self.good] = epochs * self.shares
+        self.time = epochs * float(self.shares @ (1 / self.best.model.rate[self.good]))  # that N decisions of good play take
         self.listed: list[Alternative] = []
 
+    def sooner(self) -> Search:
+        """Return the search for a tenth of the decisions."""
+        other = copy(self)
+        other.begun(self.epochs / 10)
+        return other
+
     def farther(self, regime: Regime, regret: float) -> tuple[float, float]:
-        """Return (how far a regime is best moved, about the nats asked for): near ties ask for nothing, far wins are soon ruled out."""
+        """Return (how far a regime is best moved, about the nats asked): near ties ask for nothing, far wins are easily seen."""
         with np.errstate(divide="ignore", invalid="ignore"):
             nats = np.log(self.time * regime.distance * (FARTHER - 1) / regret)
             score = np.where(nats > 0, FARTHER**2 / nats, np.inf)
@@ -228,22 +241,41 @@ def grown(search: Search, elsewhere: float | None) -> Settled | None:
 def bound_at(
     best: Optimum, rate_bounds: tuple[float, float], shares: np.ndarray, epochs: float, supports: bool, elsewhere: float | None
 ) -> BoundAt:
-    """Return the bound at N decisions; `shares` are good play's shares of decisions per state."""
-    model = best.model
-    if model.n_pairs > MOST_PAIRS:
-        raise TooLarge(f"the bound at N decisions is worked out for at most {MOST_PAIRS} pairs; this model has {model.n_pairs}. "
-                       "Use `payable_bound(epochs)`.")
-    nothing = BoundAt(0.0, 0.0, epochs, elsewhere or 0.0, model.table(np.zeros(model.n_pairs)), (), 0)
+    """Return the bound at N decisions; `shares` are good play's shares of decisions per state.
+
+    What is lost within fewer decisions stays lost: the largest of N, N/10, N/100, ... counts, as long as it grows on the way back.
+    """
+    if best.model.n_pairs > MOST_PAIRS:
+        raise TooLarge(f"the bound at N decisions is worked out for at most {MOST_PAIRS} pairs; this model has "
+                       f"{best.model.n_pairs}. Use `payable_bound(epochs)`.")
     if best.optimal.all():
-        return nothing
+        return nothing(best, epochs, elsewhere)
     search = Search(best, rate_bounds, supports, shares, epochs)
+    found = at_the_end(search, elsewhere)
+    while search.epochs >= 100 and found < math.inf:
+        search = search.sooner()
+        before = replace(at_the_end(search, elsewhere), epochs=epochs)
+        if before <= found:
+            break
+        found = before
+    return found
+
+
+def nothing(best: Optimum, epochs: float, elsewhere: float | None) -> BoundAt:
+    """Return the bound where there is nothing to learn."""
+    return BoundAt(0.0, 0.0, epochs, epochs, elsewhere or 0.0, best.model.table(np.zeros(best.model.n_pairs)), (), 0)
+
+
+def at_the_end(search: Search, elsewhere: float | None) -> BoundAt:
+    """Return the bound that the visits of all the decisions give."""
+    best, epochs, model = search.best, search.epochs, search.best.model
     found = grown(search, elsewhere)
     if found is None:
-        return nothing
-    listed, visits = search.listed, found.visits
+        return nothing(best, epochs, elsewhere)
+    listed, visits, allowed = search.listed, found.visits, found.elsewhere
     if visits is None:
-        return BoundAt(math.inf, 0.0, epochs, found.elsewhere, model.table(np.full(model.n_pairs, np.nan)), (), len(listed))
-    priced = [replace(a, price=float(p)) for a, p in zip(listed, visits.per_nat * asked(epochs, listed, found.elsewhere)) if p > 0]
-    low = min(proved(best, epochs, listed, visits, elsewhere), found.price)
+        return BoundAt(math.inf, 0.0, epochs, epochs, allowed, model.table(np.full(model.n_pairs, np.nan)), (), len(listed))
+    priced = [replace(a, price=float(p)) for a, p in zip(listed, visits.per_nat * asked(epochs, listed, allowed)) if p > 0]
     priced.sort(key=lambda a: -a.price)
-    return BoundAt(found.price, low, epochs, found.elsewhere, model.table(visits.visits), tuple(priced), len(listed))
+    low = min(proved(best, epochs, listed, visits, elsewhere), found.price)
+    return BoundAt(found.price, low, epochs, epochs, allowed, model.table(visits.visits), tuple(priced), len(listed))

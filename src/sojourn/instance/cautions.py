@@ -100,7 +100,7 @@ def too_early(d: Difficulty) -> list[str]:
         return []
     most, bound = d.payable_bound(USUAL), d.lower_bound(epochs=USUAL)
     known = d.bounds_at.get((USUAL, True, None))
-    instead = "`bound_at(epochs)` before (command line: --epochs N)" if known is None else f"before `bound_at(epochs)`, here {known:.4g}"
+    instead = "before `bound_at(epochs)` (command line: --epochs N)" + ("" if known is None else f", here {known:.4g}")
     return [
         f"C(M) log N means nothing yet at {USUAL:.0e} decisions: it is {bound:.4g}, of which only {most:.4g} can be paid, because "
         "good play hardly ever visits the states where the rest would be tried. Use it from about "

@@ -3,8 +3,8 @@
 In intensities Q = rate x row the difference of two gains has the derivative c(y) = x(s) b(y) - x*(s) b*(y) at a jump of both
 policies, with the shares of time x and b(y) = what the jump pays + h(y) - h(s).  To minimise Σ w KL over all rows, weighted by
 visits w, with that difference taken as linear, is one root in one multiplier μ: Q_y = p_y / (1/λ - μ c(y) / w), kept within the
-rate bounds.  The difference is then taken at the new model, and so on until nothing moves.  What comes out is some model; who uses it proves what
-it is wanted for.
+rate bounds.  The difference is then taken at the new model, and so on until nothing moves.  What comes out is some model; who
+uses it proves what it is wanted for.
 """
 
 from __future__ import annotations
