@@ -255,7 +255,7 @@ def bound_at(
     while search.epochs >= 100 and found < math.inf:
         search = search.sooner()
         before = replace(at_the_end(search, elsewhere), epochs=epochs)
-        if before <= found:
+        if not found < before < math.inf:
             break
         found = before
     return found

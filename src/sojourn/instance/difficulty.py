@@ -190,7 +190,13 @@ class Difficulty(RegretBounds):
 
         Nearby are models in which another way to play is best; with None it may lose there as much as here.  As N grows it becomes
         C(M) log N; before, it leaves out what cannot matter in N decisions, and counts what it costs to learn that another way to
-        play is no better.  A float with its proof: see `sojourn.results.BoundAt`.   Derivation: docs/difficulty.md
+        play is no better.  Mean rewards count as known.  A float with its proof: see `sojourn.results.BoundAt`.
+        Derivation: docs/difficulty.md
+
+        >>> model = CTMDP.from_arrays([[[1.0], [1.0]]], [[2.0, 1.5]], [[1.0, 1.1]], rate_bounds=(0.5, 6))  # two arms
+        >>> bound = difficulty(model).bound_at(10**6)
+        >>> f"{bound:.2f} of {difficulty(model).lower_bound(epochs=10**6):.2f}: {bound.alternatives[0].label}"
+        '56.62 of 163.23: 1 in 0'
         """
         self._need_irreducible("the bound at N decisions needs")
         if elsewhere is not None and not (elsewhere := real_number("elsewhere", elsewhere)) > 0:
