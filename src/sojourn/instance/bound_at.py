@@ -29,6 +29,7 @@ LEAST = 1e-3  # visits
 DOUBT = 3.0  # an estimate may be so many times too large
 OFF = 1.5  # and is doubted where it is so many times too small
 FARTHER = 1 + np.geomspace(1e-3, 100, 100)  # how far a regime may be moved, over its distance in gain
+FAINTER = 8  # powers of ten below the largest gap, at which a bound is looked for
 NEARER = 5  # times that half the distance is tried
 WORDS = 4
 
@@ -220,9 +221,11 @@ class Search:
 def grown(search: Search, elsewhere: float | None) -> Settled | None:
     """Return what the list costs once hardly any model is found that the visits do not tell apart; None if there is no model."""
     best, epochs = search.best, search.epochs
-    start = elsewhere or float(best.gap.max())
-    search.begin(start)
-    if not search.listed:
+    for start in [elsewhere] if elsewhere is not None else float(best.gap.max()) * 10.0 ** -np.arange(FAINTER):
+        search.begin(start)
+        if search.listed:
+            break
+    else:
         return None
     found = settled(best, epochs, search.listed, elsewhere, start)
     if elsewhere is None:

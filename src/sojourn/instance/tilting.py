@@ -19,6 +19,8 @@ ROUNDS = 30
 SETTLED = 1e-4  # relative change of the cost at which nothing moves any more
 OUTSIDE = 1e-9  # chance given to each jump that never was, where a learner must reckon with it
 STEPS = 60
+SLOWED = 1e-3  # of what lacks, that must be won by a multiplier four times as large
+STUCK = 0.98  # of what lacked before, which is no progress
 ENOUGH = 0.9  # of the margin, by which a policy may win
 SMALLEST = 1 / 16  # part of a step
 
@@ -107,8 +109,8 @@ def intensities(row: np.ndarray, rate: np.ndarray, slope: np.ndarray, bounds: tu
     return found
 
 
-def tilt(model: Written, pairs: np.ndarray, slope: np.ndarray, weight: np.ndarray, need: float) -> np.ndarray | None:
-    """Return the intensities of `pairs` of least Σ w KL with Σ Q slope = need; None if nothing within the bounds has it."""
+def tilt(model: Written, pairs: np.ndarray, slope: np.ndarray, weight: np.ndarray, need: float) -> tuple[np.ndarray, bool]:
+    """Return (the intensities of `pairs` of least Σ w KL with Σ Q slope = need, True), or as far as that goes and False."""
     from scipy.optimize import brentq
 
     row, rate = model.blurred[pairs], model.rate[pairs]
@@ -120,17 +122,17 @@ def tilt(model: Written, pairs: np.ndarray, slope: np.ndarray, weight: np.ndarra
 
     start = need - float((steady * slope).sum())
     if start <= 0:
-        return steady
+        return steady, True
     spread = float((row * rate[:, None] ** 2 * slope * lean).sum())
     if not spread > 0:
-        return None
+        return steady, False
     high, lack = start / spread, -start
     while (reached := short(high)) < 0:
-        if not (reached - lack > -1e-4 * reached and high < 1e200):  # the bounds and supports do not allow it
-            return None
+        if not (reached - lack > -SLOWED * reached and high < 1e200):  # bounds and supports do not allow it, at these slopes
+            return intensities(row, rate, high * lean, model.bounds), False
         high, lack = 4 * high, reached
     mu = brentq(short, 0.0, high, xtol=1e-300, rtol=1e-10)
-    return intensities(row, rate, mu * lean, model.bounds)
+    return intensities(row, rate, mu * lean, model.bounds), True
 
 
 def nearest(model: Written, pairs: np.ndarray, good: np.ndarray, visits: np.ndarray, margin: float) -> Tilted | None:
@@ -154,10 +156,10 @@ def nearest(model: Written, pairs: np.ndarray, good: np.ndarray, visits: np.ndar
             if settled:
                 break
         step = max(step / 2, SMALLEST) if off > before else min(1.5 * step, 1.0)  # to and fro, or on the way
-        before = off
-        onward = tilt(model, changed, slope[changed], visits[changed], need)
-        if onward is None:
+        onward, reached = tilt(model, changed, slope[changed], visits[changed], need)
+        if not reached and off > STUCK * before:
             break
+        before = off
         q = q.copy()
         q[changed] += step * (onward - q[changed])
     return best
