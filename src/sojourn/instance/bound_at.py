@@ -20,6 +20,7 @@ from sojourn.instance.tilting import written
 from sojourn.instance.visits_program import Cheapest, cheapest, proved_least
 
 MOST_PAIRS = 400
+MOST_EPOCHS = 1e12
 ROUNDS = 40
 TRIED, ADDED = 12, 4  # regimes that are looked at, and models that are added, in a round
 SHORT = 1e-3  # a model is added where less than 1 - SHORT of the nats asked for would be gathered
@@ -251,6 +252,9 @@ def bound_at(
     if best.model.n_pairs > MOST_PAIRS:
         raise TooLarge(f"the bound at N decisions is worked out for at most {MOST_PAIRS} pairs; this model has "
                        f"{best.model.n_pairs}. Use `payable_bound(epochs)`.")
+    if epochs > MOST_EPOCHS:
+        raise TooLarge(f"the bound at N decisions is worked out for N up to {MOST_EPOCHS:g}, as far as the digits reach; N is "
+                       f"{epochs:g}. Use `lower_bound(epochs=N)`, which it becomes.")
     if best.optimal.all():
         return nothing(best, epochs, elsewhere)
     search = Search(best, rate_bounds, supports, shares, epochs)

@@ -20,6 +20,7 @@ SETTLED = 1e-4  # relative change of the cost at which nothing moves any more
 OUTSIDE = 1e-9  # chance given to each jump that never was, where a learner must reckon with it
 STEPS = 60
 SLOWED = 1e-3  # of what lacks, that must be won by a multiplier four times as large
+RAREST = 1e-6  # a jump is not made more than so much rarer
 STUCK = 0.98  # of what lacked before, which is no progress
 ENOUGH = 0.9  # of the margin, by which a policy may win
 SMALLEST = 1 / 16  # part of a step
@@ -141,9 +142,13 @@ def nearest(model: Written, pairs: np.ndarray, good: np.ndarray, visits: np.ndar
     None if there is none.  Only rows and rates of these two policies are changed.
     """
     changed = np.union1d(pairs, good)
-    q, cost, best, step, before = model.rate[:, None] * model.row, np.inf, None, 1.0, np.inf
+    steady = model.rate[:, None] * model.row
+    q, cost, best, step, before = steady, np.inf, None, 1.0, np.inf
     for _ in range(ROUNDS):
-        (gain, x, b), (least, own, own_b) = value(model, q, pairs), value(model, q, good)
+        try:
+            (gain, x, b), (least, own, own_b) = value(model, q, pairs), value(model, q, good)
+        except np.linalg.LinAlgError:  # it went too far for floats
+            break
         slope = np.zeros_like(q)
         slope[pairs] += x[:, None] * b
         slope[good] -= own[:, None] * own_b
@@ -161,5 +166,5 @@ def nearest(model: Written, pairs: np.ndarray, good: np.ndarray, visits: np.ndar
             break
         before = off
         q = q.copy()
-        q[changed] += step * (onward - q[changed])
+        q[changed] = np.maximum(q[changed] + step * (onward - q[changed]), RAREST * steady[changed])
     return best
