@@ -213,7 +213,7 @@ def test_what_cannot_be_had_is_said_in_words(three):
         three.bound_at(0.5)
     with pytest.raises(TooLarge, match="up to 1e\\+12"):
         three.bound_at(1e300)
-    with pytest.raises(TooLarge, match="at most 400 pairs"):
+    with pytest.raises(TooLarge, match="at most 150 pairs"):
         sojourn.difficulty(sojourn.make("admission", capacity=300)).bound_at(1e6)
     split = CTMDP.from_arrays([[[1.0, 0], [0, 1]], [[0, 1], [1, 0]]], np.ones((2, 2)), [[1.0, 0], [0, 0]])
     with pytest.raises(AssumptionError, match="irreducible"):

@@ -19,7 +19,7 @@ from sojourn.instance.regimes import Alternative, Regime, alternative_of, lost, 
 from sojourn.instance.tilting import written
 from sojourn.instance.visits_program import Cheapest, cheapest, proved_least
 
-MOST_PAIRS = 400
+MOST_PAIRS = 150
 MOST_EPOCHS = 1e12
 ROUNDS = 40
 TRIED, ADDED = 12, 4  # regimes that are looked at, and models that are added, in a round
