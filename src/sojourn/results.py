@@ -7,6 +7,7 @@ from sojourn.control.controller import Observation
 from sojourn.control.fit import Fit
 from sojourn.control.fold import Alarm
 from sojourn.control.log import Log
+from sojourn.instance.bound_at import BoundAt
 from sojourn.instance.diameter import Diameter
 from sojourn.instance.difficulty import Difficulty
 from sojourn.instance.event_alternatives import HiddenEvents
@@ -16,6 +17,7 @@ from sojourn.instance.gain_gap import GainGap
 from sojourn.instance.gaps import Optimum
 from sojourn.instance.least_divergence import LeastDivergence
 from sojourn.instance.proof import Proof
+from sojourn.instance.regimes import Alternative
 from sojourn.instance.regret_bounds import RegretBounds
 from sojourn.learn.estimate import Estimate
 from sojourn.learn.event_estimate import EventEstimate
@@ -39,9 +41,9 @@ from sojourn.study.summary import Curves, Debt, Row, Summary
 from sojourn.study.task import Replication
 
 __all__ = [
-    "Alarm", "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes",
-    "Estimate", "Evaluation", "EventDifficulty", "EventEstimate", "EventTable", "Evidence", "Failure", "Fit", "Floor", "Form",
-    "GainGap", "HiddenEvents", "History", "Labels", "LeastCost", "LeastDivergence", "Log", "Names", "Observation", "Optimum",
-    "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "Summary", "Tally",
-    "Verdict",
+    "Alarm", "Alternative", "BoundAt", "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty",
+    "EpisodeRecord", "Episodes", "Estimate", "Evaluation", "EventDifficulty", "EventEstimate", "EventTable", "Evidence",
+    "Failure", "Fit", "Floor", "Form", "GainGap", "HiddenEvents", "History", "Labels", "LeastCost", "LeastDivergence", "Log",
+    "Names", "Observation", "Optimum", "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run",
+    "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
 ]

@@ -239,3 +239,16 @@ def test_narrow_terminals_get_whole_lines(monkeypatch):
 
 def test_a_number_of_decisions_is_refused_by_the_name_of_its_option():
     assert "--epochs is -5; it must be a whole number" in run("learn", "three-state", "--epochs", "-5").err
+
+
+def test_difficulty_with_epochs_gives_the_bounds_at_so_many_decisions():
+    plain = strict(run("difficulty", "three-state", "--json").out)
+    found = strict(run("difficulty", "three-state", "--epochs", "1e4", "--json").out)
+    at = found.pop("at_epochs")
+    assert found == plain and at["epochs"] == 1e4
+    assert 0 < at["bound_at_low"] <= at["bound_at"] < at["lower_bound"] == at["payable_bound"]
+    assert {a["regime"] for a in at["alternatives"]} <= {"slow in A", "slow in B", "quick in C"} and at["alternatives"]
+    text = run("difficulty", "three-state", "--epochs", "1e4").out
+    assert f"{at['bound_at']:.9g}" in text and "dearest to rule out" in text
+    refused = run("difficulty", "three-state", "--epochs", "0")
+    assert refused.code and "epochs >= 1" in refused.err

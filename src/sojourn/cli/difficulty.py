@@ -17,26 +17,31 @@ from sojourn.cli.common import json_option, model_argument, print_json, read_mod
 )
 @click.option("--bernoulli", is_flag=True, help="Take the lump sums as 0/1 rewards of unknown mean.")
 @click.option("--rows", default=40, show_default=True, type=click.IntRange(0), help="Suboptimal pairs to print.")
+@click.option("--epochs", type=float, metavar="N", default=None, help="Also the bounds at N decisions: takes seconds, or a minute.")
 @click.option(
     "--plot", "picture", metavar="FILE", default=None, help="Write the one-page card to FILE (.png, .svg or .pdf)."
 )
 @json_option
 def command(
-    model: str, rate_bounds: tuple[float, float] | None, bernoulli: bool, rows: int, picture: str | None, as_json: bool
+    model: str, rate_bounds: tuple[float, float] | None, bernoulli: bool, rows: int, epochs: float | None, picture: str | None,
+    as_json: bool
 ) -> None:
     """Say how hard MODEL is to learn, in the paper's constants, and what any learner must pay."""
     from sojourn.instance.difficulty import difficulty
+    from sojourn.instance.lower_bound import horizon
 
     if picture is not None:
         from sojourn.report.difficulty import check_card_name
 
         check_card_name(picture)
+    if epochs is not None:
+        horizon(epochs=epochs)  # refused here, not after minutes
     subject = read_model(model)
     with waiting(f"gaps, divergences, g and D of {subject.n_states:,} states"):
         found = difficulty(subject, rate_bounds, rewards="bernoulli" if bernoulli else "known")
         if picture is not None:
             found.plot(picture)
-        said, table = (found.as_dict(), "") if as_json else ({}, found.table(rows))
+        said, table = (found.as_dict(epochs), "") if as_json else ({}, found.table(rows, epochs))
     if as_json:
         print_json(said)
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import AssumptionError, ModelError, ParameterError, unknown_name
+from sojourn.instance.bound_at import BoundAt, bound_at
 from sojourn.instance.diameter import Diameter
 from sojourn.instance.diameter import diameter as diameter_of
 from sojourn.instance.event_difficulty import EventDifficulty
@@ -22,7 +23,7 @@ from sojourn.instance.rows import Rows, open_rows
 from sojourn.model.checks import Verdict, irreducible
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.events import events_of
-from sojourn.model.numbers import rate_bounds_pair
+from sojourn.model.numbers import rate_bounds_pair, real_number
 from sojourn.solving.evaluate import evaluate
 from sojourn.solving.solution import Solution
 
@@ -184,6 +185,32 @@ class Difficulty(RegretBounds):
         most = epochs * self.visit_shares[self.model.pair_state]
         return float(self.optimum.gap @ np.minimum(visits_needed(found, epochs), most))
 
+    def bound_at(self, epochs: float, supports: bool = True, elsewhere: float | None = None) -> BoundAt:
+        """Return the least regret in N decisions, reward, to first order, of a learner that loses at most `elsewhere` nearby.
+
+        Nearby are models in which another way to play is best; with None it may lose there as much as here.  As N grows it becomes
+        C(M) log N; before, it leaves out what cannot matter in N decisions, and counts what it costs to learn that another way to
+        play is no better.  Mean rewards count as known.  A float with its proof: see `sojourn.results.BoundAt`.
+        Derivation: docs/difficulty.md
+
+        >>> model = CTMDP.from_arrays([[[1.0], [1.0]]], [[2.0, 1.5]], [[1.0, 1.1]], rate_bounds=(0.5, 6))  # two arms
+        >>> bound = difficulty(model).bound_at(10**6)
+        >>> f"{bound:.2f} of {difficulty(model).lower_bound(epochs=10**6):.2f}: {bound.alternatives[0].label}"
+        '56.62 of 163.23: 1 in 0'
+        """
+        self._need_irreducible("the bound at N decisions needs")
+        if elsewhere is not None and not (elsewhere := real_number("elsewhere", elsewhere)) > 0:
+            raise ParameterError(f"elsewhere is {elsewhere:g}; what may be lost in other models is a positive amount of reward.")
+        key = horizon(epochs=epochs)[1], bool(supports), elsewhere
+        if key not in self.bounds_at:
+            self.bounds_at[key] = bound_at(self.optimum, self.rate_bounds, self.visit_shares, *key)
+        return self.bounds_at[key]
+
+    @cached_property
+    def bounds_at(self) -> dict[tuple[float, bool, float | None], BoundAt]:
+        """The bounds at N decisions that were asked for, by (epochs, supports, elsewhere)."""
+        return {}
+
     def meaningful_epochs(self, supports: bool = True, share: float = 0.5) -> float:
         """Return the least power of ten N at which at least `share` of C(M) log N can be paid (see `payable_bound`)."""
         return next((n for n in 10.0 ** np.arange(1, 300)
@@ -286,17 +313,23 @@ class Difficulty(RegretBounds):
 
         return warnings_of(self)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, pairs and policies by label; None where infinite or not available."""
+    def as_dict(self, epochs: float | None = None) -> dict[str, Any]:
+        """Return everything as plain values, pairs and policies by label; None where infinite or not available.
+
+        With `epochs`, also the bounds at so many decisions.
+        """
         from sojourn.instance.words import as_dict
 
-        return as_dict(self)
+        return as_dict(self, epochs)
 
-    def table(self, rows: int | None = 40) -> str:
-        """Return constants, pairs and warnings as text; the first `rows` suboptimal pairs by their share of C(M)."""
+    def table(self, rows: int | None = 40, epochs: float | None = None) -> str:
+        """Return constants, pairs and warnings as text; the first `rows` suboptimal pairs by their share of C(M).
+
+        With `epochs`, also the bounds at so many decisions.
+        """
         from sojourn.instance.words import as_text
 
-        return as_text(self, rows)
+        return as_text(self, rows, epochs)
 
     def __str__(self) -> str:
         return self.table()

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 HTML_STATES = 300
 
 
-def as_dict(d: Difficulty) -> dict[str, Any]:
-    """Return all constants and every pair once, by label."""
+def as_dict(d: Difficulty, epochs: float | None = None) -> dict[str, Any]:
+    """Return all constants and every pair once, by label; with `epochs` also the bounds at so many decisions."""
     m = d.model
     second = value_or_none(lambda: d.second_best_policy)
     pair = value_or_none(lambda: [m.states.label(m.state(s)) for s in d.diameter_pair])
@@ -50,6 +50,7 @@ def as_dict(d: Difficulty) -> dict[str, Any]:
         "upper_bound_offset": value_or_none(lambda: d.upper_bound_offset),
         "upper_bound_offset_consistent": value_or_none(lambda: d.upper_bound_offset_consistent),
         "events": value_or_none(lambda: d.events.as_dict()) if m.events is not None else None,
+        **({} if epochs is None else {"at_epochs": bounds_at_epochs(d, epochs)}),
         "pairs": _pairs(d),
         "warnings": d.warnings,
     }
@@ -74,8 +75,8 @@ def _pairs(d: Difficulty) -> list[dict[str, Any]]:
     return rows
 
 
-def constants(d: Difficulty) -> list[tuple[str, str, str]]:
-    """Return (name, value, what it is) of each constant, in reading order."""
+def constants(d: Difficulty, epochs: float | None = None) -> list[tuple[str, str, str]]:
+    """Return (name, value, what it is) of each constant, in reading order; with `epochs` also the bounds at so many decisions."""
     m = d.model
     lo, hi = d.gain_bounds
     second = value_or_none(lambda: d.second_best_policy)
@@ -102,6 +103,7 @@ def constants(d: Difficulty) -> list[tuple[str, str, str]]:
             + _within(lambda: d.lower_bound_constant_unknown_bounds),
         ),
         *_event_rows(d),
+        *_epoch_rows(d, epochs),
         (
             "g",
             _infinite(lambda: d.gain_gap),
@@ -138,6 +140,39 @@ def _event_rows(d: Difficulty) -> list[tuple[str, str, str]]:
     words = value_or_none(lambda: d.events.words())
     return [("C of events", _show(value_or_none(lambda: d.events.constant)),
              "the same for a learner that is told the events" + (f": {words}" if words else ""))]
+
+
+def bounds_at_epochs(d: Difficulty, epochs: float) -> dict[str, Any]:
+    """Return C(M) log N, what of it can be paid, and the bound at N with the models it is owed to; None where not available."""
+    found = value_or_none(lambda: d.bound_at(epochs))
+    return {
+        "epochs": epochs,
+        "lower_bound": value_or_none(lambda: d.lower_bound(epochs=epochs)),
+        "payable_bound": value_or_none(lambda: d.payable_bound(epochs)),
+        "bound_at": None if found is None else found.value,
+        "bound_at_low": None if found is None else found.low,
+        "alternatives": [{"regime": a.label, "price": a.price, "loss": a.loss} for a in (found.alternatives if found else ())],
+    }
+
+
+def _epoch_rows(d: Difficulty, epochs: float | None) -> list[tuple[str, str, str]]:
+    """Return the lines of the bounds at N decisions."""
+    if epochs is None:
+        return []
+    at = bounds_at_epochs(d, epochs)
+    payable = f"at N = {epochs:g} decisions, of which {_show(at['payable_bound'])} can be paid"
+    return [("C(M) log N", _show(at["lower_bound"]), payable), ("bound at N", *_bound_words(d, epochs))]
+
+
+def _bound_words(d: Difficulty, epochs: float) -> tuple[str, str]:
+    """Return the bound at N decisions, and what it is owed to."""
+    what = "what every learner loses here or in a model nearby, to first order"
+    try:
+        found = d.bound_at(epochs)
+    except SojournError as error:
+        return "not available", str(error)
+    owed = "".join(f"; dearest to rule out: {a.label}" for a in found.alternatives[:1])
+    return _show(found.value), f"{what}, proved to be at least {found.low:.6g} for {found.listed} models{owed}"
 
 
 def _diameter_words(d: Difficulty) -> str:
@@ -200,12 +235,12 @@ def _rows(d: Difficulty, limit: int | None) -> tuple[list[tuple[str, ...]], int]
 HEAD = ("state", "action", "gap φ*", "critical", "K", "φ*/K")
 
 
-def as_text(d: Difficulty, limit: int | None) -> str:
+def as_text(d: Difficulty, limit: int | None, epochs: float | None = None) -> str:
     """Return constants, suboptimal pairs and warnings as text."""
     rows, more = _rows(d, limit)
-    lines = [repr(d.model)[1:-1], ""]
-    width = max(len(name) for name, _, _ in constants(d))
-    lines += [f"{name:<{width}}  {value:>14}  {words}" for name, value, words in constants(d)]
+    lines, said = [repr(d.model)[1:-1], ""], constants(d, epochs)
+    width = max(len(name) for name, _, _ in said)
+    lines += [f"{name:<{width}}  {value:>14}  {words}" for name, value, words in said]
     if rows:
         lines += ["", *columns(HEAD, rows, right=range(2, len(HEAD)))]
     if more:
