@@ -1,6 +1,7 @@
 """The best policy of a small known model, by policy iteration from a given policy: what learners plan with.
 
-Models above DENSE states go to kernels/swept_planning.py.
+Above NARROW states policies are solved within a band (kernels/banded_planning.py) where jumps are short; else above DENSE states
+the model goes to kernels/swept_planning.py.
 
 A policy's gain and bias solve h(s) + ρ/λ = r + c/λ + Σ p h with h(0) = 0.  Every row restarts in state 0 with probability
 RESTART, so that the equations of *every* policy can be solved, even of one under which the states fall apart; it moves a gain
@@ -11,10 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sojourn.kernels.banded_planning import BAND, evaluate_banded, reach
 from sojourn.kernels.jit import inner, kernel
-from sojourn.kernels.swept_planning import DENSE, best_policy_swept
+from sojourn.kernels.swept_planning import DENSE, WORK, best_policy_swept
 
 RESTART = 1e-9
+NARROW = 100  # states from which on it is worth looking for a band
 IMPROVEMENTS = 200
 NEGLIGIBLE = 1e-10  # a change of action must gain more than this, times the largest bias and reward of a decision
 
@@ -127,12 +130,15 @@ def best_policy(model, allowed, policy_pair):
                 if allowed[i]:
                     pair[s] = i
                     break
-    if n_states > DENSE:
+    below, above = reach(model) if n_states > NARROW else (n_states, n_states)
+    steps = n_states * (below + 1) * (above + 1)
+    banded = steps <= min(BAND, n_states**3 // 4)
+    if n_states > DENSE and not banded:
         return best_policy_swept(model, allowed, pair)
     bias = np.empty(n_states)
     gain = 0.0
-    for _ in range(IMPROVEMENTS):
-        gain = evaluate_policy(model, pair, bias)
+    for _ in range(min(IMPROVEMENTS, max(2, WORK // (steps + len(model.next_state)))) if banded else IMPROVEMENTS):
+        gain = evaluate_banded(model, pair, bias, below, above, RESTART) if banded else evaluate_policy(model, pair, bias)
         largest, size = 0.0, 0.0
         for s in range(n_states):
             largest = max(largest, abs(reward[pair[s]] + running[pair[s]] / rate[pair[s]]))
