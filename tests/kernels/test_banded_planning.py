@@ -47,8 +47,8 @@ def test_a_policy_is_worth_what_dense_equations_say(seed):
     assert found == pytest.approx(bias, rel=1e-5, abs=1e-6 * size)
 
 
-@pytest.mark.parametrize("name", ["admission:capacity=253", "service-rate:capacity=130", "tandem:capacity=17", "river-swim:length=400",
-                                  "admission:capacity=3000,reward=3"])
+@pytest.mark.parametrize("name", ["admission:capacity=253", "service-rate:capacity=130", "tandem:capacity=17",
+                                  "river-swim:length=400", "admission:capacity=3000,reward=3"])
 def test_the_best_policy_of_a_long_queue_is_the_best(name):
     ctmdp = read_model(name)
     model = model_of(ctmdp)
