@@ -55,6 +55,23 @@ def test_a_learner_whose_sets_rule_out_nothing_yet_says_so_and_what_makes_them_s
         assert "still open" not in run("maintenance", "--epochs", 1000, *options).out
 
 
+@pytest.mark.parametrize("scale, rates", [("'auto'", "0"), ("(1.0, 2.0)", "0"), ("1.0", "[[0, 1]]"), ("1.0", "None")])
+def test_a_learner_of_ones_own_with_other_ideas_of_a_radius_is_reported(tmp_path, monkeypatch, scale, rates):
+    (tmp_path / "own.py").write_text(
+        "from sojourn import Learner, Plan\n"
+        "class Own(Learner):\n"
+        f"    def __init__(self, knowledge, radius_scale={scale}, seed=0):\n"
+        "        super().__init__(knowledge, seed)\n"
+        "        self.radius_scale = radius_scale\n"
+        "    def plan(self):\n"
+        "        return Plan(self.knowledge.pair_action[self.knowledge.pair_start[:-1]])\n"
+        "    def snapshot(self):\n"
+        f"        return {{'rate_interval': {rates}}}\n")
+    monkeypatch.chdir(tmp_path)
+    ran = run("three-state", "--learner", "own:Own", "--epochs", 2000)
+    assert ran.code == 0 and "lost" in ran.out and "still open" not in ran.out
+
+
 def test_a_learner_is_compared_with_the_bound_of_what_it_knew():
     for told, expected in ((["--supports"], "C(M) = 10.7763:"), ([], "C_u(M) = 11.0445:")):
         assert expected in run("three-state", "--learner", "random", "--epochs", 1000, *told).out

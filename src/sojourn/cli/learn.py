@@ -27,6 +27,7 @@ from sojourn.zoo.syntax import parse_parameters
 ROWS = 12
 EPOCHS = 1e6
 WIDE = 120  # characters of a line where there is no terminal
+OPEN_FROM = 1000  # decisions after which it is said that nothing is ruled out yet
 LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficulty`
 
 
@@ -173,19 +174,22 @@ def in_words(run: Any, label: str) -> list[str]:
 
 def still_open(run: Any) -> list[str]:
     """Return a line where a learner with wide sets has ruled out nothing yet about most rates, and what makes them smaller."""
+    import numpy as np
+
     from sojourn.learn.abilities import abilities_of
 
-    if run.settings.get("radius_scale", 0) < 1 or not abilities_of(run.learner).shows:
+    scale, known = run.settings.get("radius_scale"), getattr(run.learner, "knowledge", None)
+    told = known is not None and isinstance(scale, (int, float)) and scale >= 1
+    if not told or run.epochs[-1] < OPEN_FROM or not abilities_of(run.learner).shows:
         return []
-    known, rates = run.learner.knowledge, run.learner.snapshot().get("rate_interval")
-    if rates is None or known.rate_min == known.rate_max:
+    rates = run.learner.snapshot().get("rate_interval")
+    if not isinstance(rates, np.ndarray) or rates.shape != (*known.pair_table.shape, 2) or known.rate_min == known.rate_max:
         return []
     whole = int(((rates[..., 0] <= known.rate_min) & (rates[..., 1] >= known.rate_max)).sum())
     if whole <= known.n_pairs / 2:
         return []
-    text = (f"still open     the rates of {whole} of {known.n_pairs} choices, about which nothing is ruled out yet: with its sets "
-            "as wide as the theorem needs, it tries whatever could be best. --param radius_scale=0.1 tries less, without the "
-            "guarantee")
+    text = (f"still open     the rates of {whole} of {known.n_pairs} choices, about which nothing is ruled out yet: with sets "
+            "this wide it tries whatever could be best. --param radius_scale=0.1 tries less, without a guarantee")
     return folded(text, terminal_width() or WIDE)
 
 

@@ -40,7 +40,8 @@ class BoundAt(float):
     """The bound at N decisions, reward: a float that knows what proves it.
 
     `low` is proved for the models listed: no visits that tell the true one from all of them cost less, whatever a solver's
-    rounding.  `visits`, an (S, A) table, attain the value within the first `within` of the `epochs` decisions.  `alternatives` are
+    rounding.  `visits`, an (S, A) table, attain the value within the first `within` of the `epochs` decisions (they cost less where
+    N is so small that what can be gathered at all sets the value).  `alternatives` are
     the models that cost something, dearest first, of `listed` in all; `elsewhere` is what may be lost in each.  Infinite, with
     nothing proved, where N decisions are too few for that.
     """
@@ -160,7 +161,7 @@ class Search:
     def found(self, regime: Regime, visits: np.ndarray, farther: float, regret: float) -> tuple[float, Alternative] | None:
         """Return (gathered over asked, the nearest model in which a regime wins by so much); None if there is none that matters."""
         found = alternative_of(self.written, self.best, self.rate_bounds, regime, visits, farther)
-        loss = 0.0 if found is None else lost(self.best, found[0], self.shares)
+        loss = 0.0 if found is None else lost(self.best, found[0], self.epochs)
         if found is None or not self.epochs * loss > regret:
             return None
         told = float(visits @ found[1]) / math.log(self.epochs * loss / regret)
@@ -254,7 +255,7 @@ def bound_at(
                        f"{best.model.n_pairs}. Use `payable_bound(epochs)`.")
     if epochs > MOST_EPOCHS:
         raise TooLarge(f"the bound at N decisions is worked out for N up to {MOST_EPOCHS:g}, as far as the digits reach; N is "
-                       f"{epochs:g}. Use `lower_bound(epochs=N)`, which it becomes.")
+                       f"{epochs:g}. `lower_bound(epochs=N)` is what it comes nearer to, slowly, from below.")
     if best.optimal.all():
         return nothing(best, epochs, elsewhere)
     search = Search(best, rate_bounds, supports, shares, epochs)

@@ -14,6 +14,7 @@ import numpy as np
 
 from sojourn.instance.gaps import Optimum, optimum
 from sojourn.instance.tilting import Tilted, Written, divergences, nearest, value
+from sojourn.instance.visits_program import least_loss
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.evaluate import evaluate
 from sojourn.solving.solve import solve
@@ -42,7 +43,7 @@ class Regime:
 class Alternative:
     """A model in which no optimal policy of the true one is optimal.
 
-    `divergence` is per pair, nats per visit; `loss` is what good play loses there per decision, reward.  In it the regime named
+    `divergence` is per pair, nats per visit; `loss` is what good play loses there per decision at least, reward.  In it the regime named
     by `label` earns more than good play, by `farther` - 1 times what it earns less in the true model.  `price` is the part of the
     bound that is owed to it (together they come to more where N decisions are short).
     """
@@ -148,11 +149,10 @@ def best_of(model: CTMDP, pairs: np.ndarray) -> float:
     return solve(part).gain_bounds[1]
 
 
-def lost(best: Optimum, other: CTMDP, shares: np.ndarray) -> float:
-    """Return what good play loses per decision in another model, at least: its visits in the true one, the gaps of the other."""
+def lost(best: Optimum, other: CTMDP, epochs: float) -> float:
+    """Return what good play loses per decision in another model, at least: whichever optimal pairs it uses, wherever it starts."""
     proof = optimum(other).proof
-    gap = np.where(best.optimal, np.maximum(proof.gap - proof.error, 0.0), np.inf)
-    return float(shares @ np.minimum.reduceat(gap, best.model.pair_start[:-1]))
+    return least_loss(best, np.maximum(proof.gap - proof.error, 0.0), epochs)
 
 
 def alternative_of(

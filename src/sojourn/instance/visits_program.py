@@ -1,7 +1,10 @@
 """The cheapest visits that gather enough information against each of a list of models: a linear programme with a proof.
 
 minimise Σ η φ*  over visits η >= 0  with  Σ_a η(s,a) - Σ η p(s|.) = u(s) - e(s),  u, e >= 0,  Σ u = Σ e = 1  (one starts and ends
-somewhere),  Σ η = N  and  Σ η KL >= nats  for every model of the list.  If v per state, w and y >= 0 have φ* - v(s) + Σ p v - w -
+somewhere),  Σ η = N  and  Σ η KL >= nats  for every model of the list.  What good play loses at least in another model is the least of
+Σ η φ' over walks that use optimal pairs only.
+
+If v per state, w and y >= 0 have φ* - v(s) + Σ p v - w -
 Σ y KL >= 0 for every pair, then it is at least N w + Σ y nats - (max v - min v).  So for any v and any y the largest such w is a
 proof, whatever a solver did.
 """
@@ -14,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.instance.gaps import Optimum
+from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.optimality import EPSILON
 
 TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
@@ -36,8 +40,8 @@ def cheapest(best: Optimum, epochs: float, told: np.ndarray, nats: np.ndarray) -
     unit = float(best.gap.max()) or 1.0
     n, pairs, asked = best.model.n_states, best.model.n_pairs, nats > 0
     rows = np.hstack([-told[asked] * (epochs / nats[asked])[:, None], np.zeros((int(asked.sum()), 2 * n))])
-    found = linprog(np.concatenate([best.gap / unit, np.zeros(2 * n)]), A_ub=rows, b_ub=-np.ones(len(rows)), **_flow(best, epochs),
-                    bounds=(0, None), method="highs", options=TIGHT)
+    found = linprog(np.concatenate([best.gap / unit, np.zeros(2 * n)]), A_ub=rows, b_ub=-np.ones(len(rows)),
+                    **_flow(best.model, epochs), bounds=(0, None), method="highs", options=TIGHT)
     if found.x is None or found.fun is None:
         return None
     per_nat = np.zeros(len(nats))
@@ -46,13 +50,30 @@ def cheapest(best: Optimum, epochs: float, told: np.ndarray, nats: np.ndarray) -
     return Cheapest(visits, float(found.fun) * unit * epochs, found.eqlin.marginals[:n] * unit, per_nat)
 
 
-def _flow(best: Optimum, epochs: float) -> dict[str, Any]:
-    """Return the equations of visits, starts and ends, all as parts of N decisions."""
-    model, n = best.model, best.model.n_states
+def least_loss(best: Optimum, price: np.ndarray, epochs: float) -> float:
+    """Return, rounded downwards, the least Σ η price / N over walks of N decisions that use optimal pairs only."""
+    from scipy.optimize import linprog
+
+    model, good = best.model, best.optimal
+    unit = float(price[good].max())
+    if not unit > 0:
+        return 0.0
+    found = linprog(np.concatenate([price[good] / unit, np.zeros(2 * model.n_states)]), **_flow(model, epochs, good),
+                    bounds=(0, None), method="highs", options=TIGHT)
+    if found.x is None or found.fun is None:
+        return 0.0
+    v = found.eqlin.marginals[: model.n_states] * unit
+    return max(0.0, _proved(model, price, v, epochs, 8, good) / epochs)
+
+
+def _flow(model: CTMDP, epochs: float, used: np.ndarray | None = None) -> dict[str, Any]:
+    """Return the equations of visits of the pairs `used`, of starts and ends, all as parts of N decisions."""
+    n = model.n_states
     out = (model.pair_state[None, :] == np.arange(n)[:, None]).astype(float) - model.matrix.T.toarray()
-    zero, one = np.zeros((1, n)), np.ones((1, n))
-    rows = [np.hstack([out, -np.eye(n), np.eye(n)]), np.hstack([np.ones((1, model.n_pairs)), zero, zero]),
-            np.hstack([np.zeros((1, model.n_pairs)), one, zero]), np.hstack([np.zeros((1, model.n_pairs)), zero, one])]
+    out = out if used is None else out[:, used]
+    zero, one, none = np.zeros((1, n)), np.ones((1, n)), np.zeros((1, out.shape[1]))
+    rows = [np.hstack([out, -np.eye(n), np.eye(n)]), np.hstack([none + 1, zero, zero]), np.hstack([none, one, zero]),
+            np.hstack([none, zero, one])]
     return {"A_eq": np.vstack(rows), "b_eq": np.concatenate([np.zeros(n), [1.0, 1.0 / epochs, 1.0 / epochs]])}
 
 
@@ -61,9 +82,16 @@ def proved_least(best: Optimum, epochs: float, told: np.ndarray, worth: np.ndarr
 
     With Σ y nats added it is what the visits cost at least.  The gaps are taken at the lower ends of their proved intervals.
     """
-    model, proof = best.model, best.proof
-    least, v, bought = np.maximum(proof.gap - proof.error, 0.0), worth, per_nat @ told
-    left = least - v[model.pair_state] + model.matrix @ v - bought
-    terms = least + np.abs(v[model.pair_state]) + model.matrix @ np.abs(v) + bought
-    w = float((left - (model.n_states + len(per_nat) + 8) * EPSILON * terms).min())
+    proof, bought = best.proof, per_nat @ told
+    least = np.maximum(proof.gap - proof.error, 0.0)
+    return _proved(best.model, least - bought, worth, epochs, len(per_nat) + 8, terms=least + bought)
+
+
+def _proved(model: CTMDP, price: np.ndarray, v: np.ndarray, epochs: float, roundings: int, used: np.ndarray | None = None,
+            terms: np.ndarray | None = None) -> float:
+    """Return N w - (max v - min v) with the largest w that has price - v(s) + Σ p v >= w for the pairs `used`, rounded downwards."""
+    left = price - v[model.pair_state] + model.matrix @ v
+    size = np.abs(price if terms is None else terms) + np.abs(v[model.pair_state]) + model.matrix @ np.abs(v)
+    left -= (model.n_states + roundings) * EPSILON * size
+    w = float((left if used is None else left[used]).min())
     return epochs * w - float(np.ptp(v)) - 8 * EPSILON * (epochs * abs(w) + 2 * float(np.abs(v).max()))

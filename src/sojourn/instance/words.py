@@ -146,7 +146,7 @@ def bounds_at_epochs(d: Difficulty, epochs: float) -> dict[str, Any]:
     """Return C(M) log N, what of it can be paid, and the bound at N with the models it is owed to; None where not available."""
     found = value_or_none(lambda: d.bound_at(epochs))
     return {
-        "epochs": epochs,
+        "epochs": float(epochs),
         "lower_bound": value_or_none(lambda: d.lower_bound(epochs=epochs)),
         "payable_bound": value_or_none(lambda: d.payable_bound(epochs)),
         "bound_at": None if found is None else found.value,
