@@ -179,8 +179,9 @@ def still_open(run: Any) -> list[str]:
     from sojourn.learn.abilities import abilities_of
 
     scale, known = run.settings.get("radius_scale"), getattr(run.learner, "knowledge", None)
-    told = known is not None and isinstance(scale, (int, float)) and scale >= 1
-    if not told or run.epochs[-1] < OPEN_FROM or not abilities_of(run.learner).shows:
+    if known is None or not isinstance(scale, (int, float)) or not scale >= 1:
+        return []
+    if run.epochs[-1] < OPEN_FROM or not abilities_of(run.learner).shows:
         return []
     rates = run.learner.snapshot().get("rate_interval")
     if not isinstance(rates, np.ndarray) or rates.shape != (*known.pair_table.shape, 2) or known.rate_min == known.rate_max:

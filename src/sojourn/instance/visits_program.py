@@ -1,8 +1,8 @@
 """The cheapest visits that gather enough information against each of a list of models: a linear programme with a proof.
 
 minimise Σ η φ*  over visits η >= 0  with  Σ_a η(s,a) - Σ η p(s|.) = u(s) - e(s),  u, e >= 0,  Σ u = Σ e = 1  (one starts and ends
-somewhere),  Σ η = N  and  Σ η KL >= nats  for every model of the list.  What good play loses at least in another model is the least of
-Σ η φ' over walks that use optimal pairs only.
+somewhere),  Σ η = N  and  Σ η KL >= nats  for every model of the list.  What good play loses at least in another model is the least
+of Σ η φ' over walks that use optimal pairs only.
 
 If v per state, w and y >= 0 have φ* - v(s) + Σ p v - w -
 Σ y KL >= 0 for every pair, then it is at least N w + Σ y nats - (max v - min v).  So for any v and any y the largest such w is a
@@ -89,7 +89,7 @@ def proved_least(best: Optimum, epochs: float, told: np.ndarray, worth: np.ndarr
 
 def _proved(model: CTMDP, price: np.ndarray, v: np.ndarray, epochs: float, roundings: int, used: np.ndarray | None = None,
             terms: np.ndarray | None = None) -> float:
-    """Return N w - (max v - min v) with the largest w that has price - v(s) + Σ p v >= w for the pairs `used`, rounded downwards."""
+    """Return N w - (max v - min v), rounded downwards, with the largest w that price - v(s) + Σ p v >= w allows for the `used`."""
     left = price - v[model.pair_state] + model.matrix @ v
     size = np.abs(price if terms is None else terms) + np.abs(v[model.pair_state]) + model.matrix @ np.abs(v)
     left -= (model.n_states + roundings) * EPSILON * size
