@@ -44,8 +44,8 @@ class Alternative:
     """A model in which no optimal policy of the true one is optimal.
 
     `divergence` is per pair, nats per visit; `loss` is what good play loses there per decision at least, reward.  In it the regime
-    named by `label` earns more than good play, by `farther` - 1 times what it earns less in the true model.  `price` is the part of the
-    bound that is owed to it (together they come to more where N decisions are short).
+    named by `label` earns more than good play, by `farther` - 1 times what it earns less in the true model.  `price` is the part
+    of the bound that is owed to it (together they come to more where N decisions are short).
     """
 
     label: str
