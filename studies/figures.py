@@ -44,7 +44,8 @@ def truncation(table: Any, axes: Any) -> None:
     for i, model in enumerate(table.columns):
         axes.bar(places + i * width, table[model], width, label=model)
     axes.set_yscale("log")
-    axes.set_xticks(places + 0.3, [name.replace(", ", "\n") for name in table.index], fontsize=7)
+    names = [name.replace(", ", "\n").replace("median-of-means", "median\nof means") for name in table.index]
+    axes.set_xticks(places + 0.3, names, fontsize=7)
     axes.set_ylabel("pseudo-regret, 10^5 decisions")
     axes.legend(frameon=False, ncols=len(table.columns), loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=8)
 
