@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
-LEARNERS = ("default", "ct-psrl", "ct-bk", "ct-kl-ucrl", "ct-ce", "ct-ucrl", "random")
+LEARNERS = ("default", "ct-psrl", "ct-bk", "ct-joint-ucrl", "ct-kl-ucrl", "ct-ce", "ct-ucrl", "random")
 DRAWN = ("default", "ct-psrl", "ct-kl-ucrl", "ct-ucrl")
 
 
@@ -104,7 +104,10 @@ def plot(found: list[dict[str, Any]], file: Path) -> None:
     from sojourn.report.look import COLORS, MARKERS, new_figure, save
 
     names = sorted({r["instance"] for r in found}, reverse=True)
-    figure, axes = new_figure(9.0, 0.19 * len(names) + 1.2, 1, 2, sharey=True, sharex=True)
+    figure, axes = new_figure(9.0, 0.19 * len(names) + 1.2, 1, 2)
+    axes[0, 1].sharey(axes[0, 0])
+    axes[0, 1].sharex(axes[0, 0])
+    axes[0, 1].tick_params(labelleft=False)
     for ax, known in zip(axes[0], (True, False)):
         ax.axvline(1.0, color="#404040", linewidth=1.0)
         for k, label in enumerate(DRAWN):
@@ -118,7 +121,7 @@ def plot(found: list[dict[str, Any]], file: Path) -> None:
         ax.set_title(f"supports {'known' if known else 'unknown'}", fontsize=10)
         ax.set_yticks(range(len(names)), names)
         ax.set_ylim(-0.6, len(names) - 0.4)
-    figure.supxlabel("pseudo-regret at 10$^6$ decisions over C(M) log N: mean, and a line to the worst of 50 runs", fontsize=9)
+    figure.supxlabel("pseudo-regret at 10$^6$ decisions over C(M) log N: mean, and a line to the worst of 50 runs (default: 20)", fontsize=9)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(DRAWN), fontsize=9, frameon=False)
     save(figure, file, file.suffix[1:])
 
