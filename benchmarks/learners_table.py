@@ -121,7 +121,8 @@ def plot(found: list[dict[str, Any]], file: Path) -> None:
         ax.set_title(f"supports {'known' if known else 'unknown'}", fontsize=10)
         ax.set_yticks(range(len(names)), names)
         ax.set_ylim(-0.6, len(names) - 0.4)
-    figure.supxlabel("pseudo-regret at 10$^6$ decisions over C(M) log N: mean, and a line to the worst of 50 runs (default: 20)", fontsize=9)
+    figure.supxlabel("pseudo-regret at 10$^6$ decisions over C(M) log N: mean, and a line to the worst of 50 runs (default: 20)",
+                     fontsize=9)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(DRAWN), fontsize=9, frameon=False)
     save(figure, file, file.suffix[1:])
 

@@ -15,14 +15,19 @@ from sojourn.kernels.jit import inner
 from sojourn.kernels.planning import RESTART, evaluate_policy, solve_in_place
 
 
+def rows_reference(model, pair):
+    """Return the (S, S) matrix of the rows of the policy `pair`."""
+    found = np.zeros((len(pair), len(pair)))
+    for s, i in enumerate(pair):
+        row = slice(model.row_start[i], model.row_start[i + 1])
+        np.add.at(found[s], model.next_state[row], model.probability[row])
+    return found
+
+
 def shares_reference(model, pair):
     """Return the share of decisions that the policy `pair` takes in each state; rows restart as in kernels/planning.py."""
     n = len(pair)
-    row = np.zeros((n, n))
-    for s, i in enumerate(pair):
-        np.add.at(row[s], model.next_state[model.row_start[i]:model.row_start[i + 1]],
-                  model.probability[model.row_start[i]:model.row_start[i + 1]])
-    matrix = np.eye(n) - (1 - RESTART) * row.T
+    matrix = np.eye(n) - (1 - RESTART) * rows_reference(model, pair).T
     matrix[0] = 1.0  # instead of the balance of state 0: all shares make 1
     return np.linalg.solve(matrix, np.eye(n)[0])
 
@@ -34,12 +39,8 @@ def worth_staying_reference(model, gain, bias, greedy, pair):
     """
     if np.array_equal(greedy, pair):
         return 0.0
-    n, own, rate = len(pair), np.asarray(pair), model.rate[pair]
-    row = np.zeros((n, n))
-    for s, i in enumerate(own):
-        np.add.at(row[s], model.next_state[model.row_start[i]:model.row_start[i + 1]],
-                  model.probability[model.row_start[i]:model.row_start[i + 1]])
-    matrix = np.eye(n) - (1 - RESTART) * row
+    own, rate = np.asarray(pair), model.rate[pair]
+    matrix = np.eye(len(pair)) - (1 - RESTART) * rows_reference(model, pair)
     matrix[:, 0] = 1 / rate
     solution = np.linalg.solve(matrix, model.reward[own] + model.running[own] / rate)
     here, there = shares_reference(model, greedy), shares_reference(model, pair)
