@@ -43,16 +43,42 @@ def test_rewards_are_scaled_only_if_asked_for():
 
 def test_the_result_says_which_parameters_were_used():
     ran = run("two-state", "--learner", "ct-ucrl", "--epochs", 100)
-    assert "parameters     delta = 0.01, radius_scale = 1.0, stop = printed" in ran.out
+    assert "parameters     delta = 0.01, radius_scale = 0.05, stop = printed" in ran.out
     told = json.loads(run("two-state", "--learner", "ct-kl-ucrl", "--horizon", 500, "--epochs", 100, "--json").out)
     assert told["parameters"] == {"delta": 0.002, "horizon": 500.0, "radius_scale": 1.0}
 
 
+@pytest.mark.parametrize("name", ["ct-ucrl", "ct-ucrl-doubling", "ct-ucrl-unknown-rates"])
+def test_the_papers_own_learners_are_mended_unless_their_confidence_is_said(name):
+    def scale(*options):
+        ran = run("three-state", "--learner", name, "--epochs", 300, *options)
+        told = json.loads(run("three-state", "--learner", name, "--epochs", 300, "--json", *options).out)["parameters"]
+        found = told["radius_scale"]
+        assert ("mended         its sets are 0.05 times" in ran.out) == (found == 0.05)
+        return found
+
+    assert scale() == scale("--reward-range", "auto") == scale("--param", "stop=gain") == 0.05
+    assert scale("--param", "radius_scale=1") == 1 and scale("--param", "radius_scale=0.3") == 0.3
+    if name == "ct-ucrl":
+        assert scale("--delta", 0.01) == scale("--horizon", 300) == scale("--param", "delta=0.1") == 1
+
+
+def test_without_a_word_on_their_confidence_they_beat_playing_at_random():
+    """As printed they do not (twice what random loses): the whole of it is benchmarks/beats_random.py."""
+    def lost(name, *options):
+        return json.loads(run("maintenance", "--learner", name, "--epochs", 1e5, "--json", *options).out)["pseudo_regret"]
+
+    random = lost("random")
+    for name in ("ct-ucrl", "ct-ucrl-doubling", "ct-ucrl-unknown-rates", "smart", "optimistic-q"):
+        assert lost(name) < 0.7 * random
+    assert lost("ct-ucrl", "--delta", 0.01) > 1.5 * random
+
+
 def test_a_learner_whose_sets_rule_out_nothing_yet_says_so_and_what_makes_them_smaller():
-    wide = run("maintenance", "--learner", "ct-ucrl", "--epochs", 1000)
-    assert "still open     the rates of 12 of 12 choices" in wide.out and "--param radius_scale=0.1" in wide.out
-    for options in (("--learner", "ct-ucrl", "--param", "radius_scale=0.1"), ("--learner", "default"), ("--learner", "random")):
-        assert "still open" not in run("maintenance", "--epochs", 1000, *options).out
+    wide = run("maintenance", "--learner", "ct-ucrl", "--epochs", 1000, "--param", "radius_scale=1")
+    assert "still open     the rates of 12 of 12 choices" in wide.out and "--param radius_scale=0.05" in wide.out
+    for name in ("ct-ucrl", "default", "random"):
+        assert "still open" not in run("maintenance", "--epochs", 1000, "--learner", name).out
 
 
 @pytest.mark.parametrize("scale, rates", [("'auto'", "0"), ("(1.0, 2.0)", "0"), ("1.0", "[[0, 1]]"), ("1.0", "None")])

@@ -5,6 +5,7 @@ import pytest
 
 from sojourn.errors import ParameterError
 from sojourn.instance.difficulty import difficulty
+from sojourn.learn.ct_kl_ucrl import CTKLUCRL
 from sojourn.learn.ct_ucrl import CTUCRL
 from sojourn.learn.doubling import DoublingCTUCRL
 from sojourn.report.runs import plot_run
@@ -31,6 +32,9 @@ def test_the_upper_bound_stands_only_beside_learners_it_holds_for(model):
     doubling = plot_run(simulate(model, DoublingCTUCRL(knowledge), max_epochs=500))
     assert "thm:UCRL)" in words(printed) and "thm:UCRL2)" in words(doubling)
     assert "upper" not in words(fixed_delta) + words(scaled)
+    for other in (DoublingCTUCRL(knowledge, radius_scale=0.05), CTUCRL(knowledge, horizon=500, estimator="mean"),
+                  CTKLUCRL(knowledge, horizon=500)):
+        assert "upper" not in words(plot_run(simulate(model, other, max_epochs=500)))
     assert all("C_u(M), the long-run bound" in words(f) and "not a floor" in words(f) for f in (printed, fixed_delta, doubling))
     assert "C(M)" not in words(plot_run(simulate(model, [0, 1, 1], max_epochs=100), bounds=False))
 

@@ -9,7 +9,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,6 +35,23 @@ def learner_names(context: click.Context, option: click.Parameter, text: str) ->
     from sojourn.learn.catalogue import LEARNERS
 
     return [name for name in LEARNERS if name.startswith(text)]
+
+
+def learner_parameters(name: str, texts: Iterable[str], more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the parameters of a learner: those of --param KEY=VALUE, then `more`, then what mends one that is as printed.
+
+    Whoever says anything of its confidence (delta, horizon, radius_scale) has it as printed, with that.
+    """
+    from sojourn.learn.catalogue import LEARNERS
+    from sojourn.zoo.syntax import parse_parameters
+
+    given: dict[str, Any] = {}
+    for text in texts:
+        given |= parse_parameters(text)
+    given = {**(more or {}), **given}
+    if name in LEARNERS and not given.keys() & {"delta", "horizon", "radius_scale"}:
+        given |= LEARNERS[name].mended
+    return given
 
 
 model_argument = click.argument("model", metavar="MODEL", shell_complete=_models)

@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, plain, print_json, read_model
+from sojourn.cli.common import json_option, learner_parameters, model_argument, plain, print_json, read_model
 from sojourn.errors import ReportError
-from sojourn.zoo.syntax import parse_parameters
 
 path_argument = click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 
@@ -47,9 +46,7 @@ def create(path: Path, model: str, start: str, learner: str, param: tuple[str, .
     from sojourn.control.controller import Controller
 
     known = read_model(model).knowledge(rate_bounds, supports, events)
-    parameters: dict[str, Any] = {}
-    for text in param:
-        parameters |= parse_parameters(text)
+    parameters = learner_parameters(learner, param)
     forbidden: dict[str, list[str]] = {}
     for state, action in forbid:
         forbidden.setdefault(state, []).append(action)

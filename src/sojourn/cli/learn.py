@@ -13,6 +13,7 @@ from sojourn.cli.common import (
     folded,
     json_option,
     learner_names,
+    learner_parameters,
     model_argument,
     named_state,
     print_json,
@@ -22,7 +23,6 @@ from sojourn.cli.common import (
 )
 from sojourn.errors import ParameterError, RewardScaleWarning
 from sojourn.model.columns import fitting
-from sojourn.zoo.syntax import parse_parameters
 
 ROWS = 12
 EPOCHS = 1e6
@@ -93,28 +93,24 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
 
 
 def built(model: Any, options: dict[str, Any]) -> Any:
-    """Return the learner with the parameters that were given, and no others."""
+    """Return the learner with the parameters that were given, or mended where its printed form is worse than chance for long."""
     from sojourn.learn.catalogue import learner_class, learner_for, needed_knowledge
 
     here = Path()
     kind = learner_class(options["name"], here)
     allowed = set(inspect.signature(kind).parameters)
     knowledge = needed_knowledge(model, kind, options["rate_bounds"], options["supports"])
-    given: dict[str, Any] = {}
-    for text in options["param"]:
-        given |= parse_parameters(text)
     if options["reward_range"] is not None:
         options = {**options, "reward_range": reward_range(options["reward_range"])}
-    for key in ("delta", "horizon", "reward_range"):
-        if options[key] is not None:
-            if key not in allowed:
-                option = f"--{key.replace('_', '-')}"
-                raise ParameterError(f"{option} is {options[key]} but the learner {options['name']!r} has no {key}; leave it out.")
-            given.setdefault(key, options[key])
-    with warnings.catch_warnings(record=True) as said:
+    said = {key: options[key] for key in ("delta", "horizon", "reward_range") if options[key] is not None}
+    for key in said.keys() - allowed:
+        option = f"--{key.replace('_', '-')}"
+        raise ParameterError(f"{option} is {said[key]} but the learner {options['name']!r} has no {key}; leave it out.")
+    given = learner_parameters(options["name"], options["param"], said)
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         made = learner_for(model, options["name"], knowledge=knowledge, seed=options["seed"], parameters=given, folder=here)
-    for warning in said:
+    for warning in warned:
         remedy = " Here: `sojourn learn MODEL --reward-range auto`." if issubclass(warning.category, RewardScaleWarning) else ""
         click.echo(f"warning: {warning.message}{remedy}", err=True)
     return made
@@ -166,10 +162,23 @@ def in_words(run: Any, label: str) -> list[str]:
         f"regret         {last.regret:.6g} as it happened, luck with holding times and jumps included (it may be negative)",
         *against_bounds(run, last.epochs),
         *([f"events         {run.structure}"] if run.structure is not None and run.structure.events else []),
+        *mended(run, label),
         *still_open(run),
         f"speed          {run.decisions_per_second:.3g} decisions per second",
         "", *table,
     ]
+
+
+def mended(run: Any, label: str) -> list[str]:
+    """Return a line where the learner's sets are not as printed because nothing was said of its confidence."""
+    from sojourn.learn.catalogue import LEARNERS
+
+    change = LEARNERS[label].mended if label in LEARNERS else {}
+    if not change or any(run.settings.get(key) != value for key, value in change.items()):
+        return []
+    text = (f"mended         its sets are {change['radius_scale']:g} times as wide as printed, without a guarantee, because as "
+            "printed it may be worse than chance for 10^5 decisions and more; --param radius_scale=1 is as printed")
+    return folded(text, terminal_width() or WIDE)
 
 
 def still_open(run: Any) -> list[str]:
@@ -190,7 +199,7 @@ def still_open(run: Any) -> list[str]:
     if whole <= known.n_pairs / 2:
         return []
     text = (f"still open     the rates of {whole} of {known.n_pairs} choices, about which nothing is ruled out yet: with sets "
-            "this wide it tries whatever could be best. --param radius_scale=0.1 tries less, without a guarantee")
+            "this wide it tries whatever could be best. --param radius_scale=0.05 tries less, without a guarantee")
     return folded(text, terminal_width() or WIDE)
 
 

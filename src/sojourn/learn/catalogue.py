@@ -8,8 +8,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from math import isclose
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, overload
 
@@ -37,8 +38,11 @@ class Entry:
     source: str
     upper_bound: str = ""  # the theorem that bounds its regret: thm:UCRL (with delta = 1/N only) or thm:UCRL2 (every N)
     shown_the_model: bool = False  # wins by definition
+    mended: Mapping[str, float] = field(default_factory=dict)  # what the command line gives where nothing is said of confidence
     built_in: bool = True
 
+
+TWENTIETH = {"radius_scale": 0.05}  # with the printed radii worse than chance for more than 2 x 10^5 decisions
 
 _ENTRIES = [
     Entry("default", "sojourn.learn.ct_imed:CTIMED",
@@ -47,13 +51,13 @@ _ENTRIES = [
           "decisions: the default learner"),
     Entry("ct-ucrl", "sojourn.learn.ct_ucrl:CTUCRL", "optimism over L1 and truncated-mean confidence sets, as printed",
           "rewards, rate bounds; supports if told", "regret O(log N) with delta = 1/N (thm:UCRL)", "Gao and Zhou, alg: CTUCRL",
-          upper_bound="thm:UCRL"),
+          upper_bound="thm:UCRL", mended=TWENTIETH),
     Entry("ct-ucrl-doubling", "sojourn.learn.doubling:DoublingCTUCRL", "CT-UCRL restarted at 2^(2^i) epochs, any horizon",
           "rewards, rate bounds; supports if told", "regret O(log N) for every N (thm:UCRL2)", "Gao and Zhou, thm:UCRL2",
-          upper_bound="thm:UCRL2"),
+          upper_bound="thm:UCRL2", mended=TWENTIETH),
     Entry("ct-ucrl-unknown-rates", "sojourn.learn.unknown_bounds:UnknownRatesCTUCRL",
           "uniform exploration, then CT-UCRL with rate bounds read off the estimates", "rewards",
-          "nothing", "Gao and Zhou, remark after alg: CTUCRL"),
+          "nothing", "Gao and Zhou, remark after alg: CTUCRL", mended=TWENTIETH),
     Entry("ct-kl-ucrl", "sojourn.learn.ct_kl_ucrl:CTKLUCRL",
           "optimism over KL balls and exponential-KL intervals, CT-UCRL's episodes",
           "rewards, rate bounds; supports if told", "confidence 1 - delta at all times, hence optimism; no regret bound of its own",
@@ -141,8 +145,8 @@ def entry_from(name: str, kind: Any, home: str) -> Entry:
     if not isinstance(kind, type) or not (hasattr(kind, "plan") or hasattr(kind, "act")):
         raise ParameterError(f"{home} is {kind!r}; a learner is a class with plan() or act(state).")
     words = {part: str(getattr(kind, part, default)) for part, default in UNSAID.items()}
-    return Entry(name, home, first_line(kind) or f"{home}, which has no docstring", **words, built_in=False,
-                 shown_the_model=bool(getattr(kind, "shown_the_model", False)))
+    return Entry(name, home, first_line(kind) or f"{home}, which has no docstring", words["knows"], words["proved"], words["source"],
+                 built_in=False, shown_the_model=bool(getattr(kind, "shown_the_model", False)))
 
 
 UNSAID = {"knows": "rewards, rate bounds; supports if told", "proved": "nothing is known to this program", "source": "not given"}
@@ -220,3 +224,22 @@ def said_name(which: str | type) -> str:
     home = f"{which.__module__}:{which.__qualname__}"
     named = [entry.name for entry in LEARNERS.values() if entry.home == home]
     return named[-1] if named else home  # of `default` and the learner it stands for, the latter
+
+
+def proved_bound(name: str, parameters: Mapping[str, Any], epochs: float) -> str:
+    """Return the theorem that bounds the regret of this learner after `epochs` decisions, or nothing: thm:UCRL, thm:UCRL2.
+
+    It holds for the printed sets only, and thm:UCRL only where delta = 1/N.
+
+    >>> proved_bound("ct-ucrl", {"horizon": 1e6}, 10**6), proved_bound("ct-ucrl", {"delta": 0.01}, 10**6)
+    ('thm:UCRL', '')
+    >>> proved_bound("ct-ucrl-doubling", {}, 10**6), proved_bound("ct-ucrl-doubling", {"radius_scale": 0.05}, 10**6)
+    ('thm:UCRL2', '')
+    """
+    bound = LEARNERS[name].upper_bound if name in LEARNERS else ""
+    printed = {"radius_scale": 1, "estimator": "truncated", "unknown_rewards": False}
+    if any(parameters.get(key, value) != value for key, value in printed.items()):
+        return ""
+    if bound == "thm:UCRL" and parameters.get("horizon") != epochs and not isclose((parameters.get("delta") or 0) * epochs, 1):
+        return ""
+    return bound

@@ -11,7 +11,7 @@ import numpy as np
 from sojourn.errors import ParameterError, SojournError
 from sojourn.instance.difficulty import Difficulty, difficulty
 from sojourn.learn.abilities import called
-from sojourn.learn.doubling import Doubling
+from sojourn.learn.catalogue import proved_bound, said_name
 from sojourn.report.look import COLORS, literal, new_figure, save, with_look
 from sojourn.simulation.run import Run
 from sojourn.study.bounds import NAMES
@@ -121,10 +121,11 @@ def _growth(panel: Any, run: Run, name: str, constant: float) -> None:
 def _upper_bound(run: Run, card: Difficulty) -> list[str]:
     """Return the theorem's bound in words, only where its learner is walking: as printed, with the labels of the paper."""
     last = int(run.epochs[-1])
+    theorem = proved_bound(said_name(type(run.learner)), run.settings, last)
     try:
-        if isinstance(run.learner, Doubling):
+        if theorem == "thm:UCRL2":
             return [f"Proved upper bound, doubling, as printed (thm:UCRL2): {card.upper_bound_doubling(epochs=float(last)):.3g}."]
-        if getattr(run.learner, "radius_scale", None) == 1.0 and np.isclose(getattr(run.learner, "delta", 0.0) * last, 1.0):
+        if theorem == "thm:UCRL":
             return [f"Proved upper bound at delta = 1/N, as printed (thm:UCRL): {card.upper_bound(float(last)):.3g}."]
     except SojournError:
         pass

@@ -15,7 +15,7 @@ import numpy as np
 
 from sojourn.errors import SojournError
 from sojourn.instance.difficulty import Difficulty, difficulty
-from sojourn.learn.catalogue import LEARNERS, learner_class
+from sojourn.learn.catalogue import learner_class, proved_bound
 from sojourn.model.ctmdp import CTMDP
 
 MAX_PAIRS = 200_000  # beyond this the constants would take longer than looking at a store should
@@ -118,12 +118,11 @@ def _floor(found: Difficulty, kind: str) -> Floor:
 def _upper(found: Difficulty, learners: dict[str, dict[str, Any]], epochs: int | None) -> dict[str, Callable[[float], float]]:
     """Return the bounds of the learners present: thm:UCRL needs delta = 1/N, thm:UCRL2 is for every N."""
     out: dict[str, Callable[[float], float]] = {}
-    proved = {LEARNERS[name].upper_bound: given for name, given in learners.items() if name in LEARNERS}
-    given = proved.get("thm:UCRL", {})
-    if epochs and (given.get("horizon") == epochs or given.get("delta") == 1 / epochs):
+    proved = {proved_bound(name, given, epochs) for name, given in learners.items()} if epochs else set()
+    if "thm:UCRL" in proved:
         for words, consistent in (("CT-UCRL bound as printed", False), ("CT-UCRL bound, unit-consistent", True)):
             _keep(out, words, lambda n, offset, c=consistent: found.upper_bound(n, consistent=c, offset=offset))
-    if epochs and "thm:UCRL2" in proved:
+    if "thm:UCRL2" in proved:
         _keep(
             out,
             "doubling bound, unit-consistent",
