@@ -144,9 +144,9 @@ def entry_from(name: str, kind: Any, home: str) -> Entry:
     """Return the catalogue line of a class: its docstring's first line, and what it says in `knows`, `proved` and `source`."""
     if not isinstance(kind, type) or not (hasattr(kind, "plan") or hasattr(kind, "act")):
         raise ParameterError(f"{home} is {kind!r}; a learner is a class with plan() or act(state).")
-    words = {part: str(getattr(kind, part, default)) for part, default in UNSAID.items()}
-    return Entry(name, home, first_line(kind) or f"{home}, which has no docstring", words["knows"], words["proved"], words["source"],
-                 built_in=False, shown_the_model=bool(getattr(kind, "shown_the_model", False)))
+    knows, proved, source = (str(getattr(kind, part, default)) for part, default in UNSAID.items())
+    return Entry(name, home, first_line(kind) or f"{home}, which has no docstring", knows, proved, source, built_in=False,
+                 shown_the_model=bool(getattr(kind, "shown_the_model", False)))
 
 
 UNSAID = {"knows": "rewards, rate bounds; supports if told", "proved": "nothing is known to this program", "source": "not given"}
