@@ -46,7 +46,7 @@ def create(path: Path, model: str, start: str, learner: str, param: tuple[str, .
     from sojourn.control.controller import Controller
 
     known = read_model(model).knowledge(rate_bounds, supports, events)
-    parameters = learner_parameters(learner, param)
+    parameters, mended = learner_parameters(learner, param)
     forbidden: dict[str, list[str]] = {}
     for state, action in forbid:
         forbidden.setdefault(state, []).append(action)
@@ -54,7 +54,12 @@ def create(path: Path, model: str, start: str, learner: str, param: tuple[str, .
     with Controller.create(path, known, learner, start, seed=seed, parameters=parameters, safe_action=safe, forbidden=forbidden,
                            shadow=shadow, max_late=max_late) as controller:
         said = controller.status()
-    print_json(said) if as_json else click.echo(f"made {path}; take action {said['action']} in state {said['state']}")
+    if as_json:
+        print_json(said)
+        return
+    click.echo(f"made {path}; take action {said['action']} in state {said['state']}")
+    if mended:
+        click.echo(f"mended: {mended}")
 
 
 @command.command()
@@ -63,6 +68,7 @@ def create(path: Path, model: str, start: str, learner: str, param: tuple[str, .
 def status(path: Path, as_json: bool) -> None:
     """Say where the system is, what to do there, and how it went so far; another process may be running it."""
     from sojourn.control.controller import Controller
+    from sojourn.learn.saving import settings_in_words
 
     with Controller.open(path, write=False) as controller:
         said, alarms = controller.status(), controller.alarms
@@ -70,10 +76,11 @@ def status(path: Path, as_json: bool) -> None:
         print_json({**said, "last_alarms": [alarm._asdict() for alarm in alarms[-5:]]})
         return
     gain = "" if said["gain"] is None else f", {said['gain']:.6g} per unit of time"
+    given = f" ({settings_in_words(said['parameters'])})" if said["parameters"] else ""
     click.echo(f"state {said['state']}, action {said['action']}, next report {said['next_seq']}\n"
                f"{said['epochs']:,} decisions in {said['time']:.6g} units of time, reward {said['reward']:.6g}{gain}\n"
-               f"{said['learner']}{', advising only' if said['shadow'] else ''}: its advice was followed {said['followed']:,} "
-               "times; "
+               f"{said['learner']}{given}{', advising only' if said['shadow'] else ''}: its advice was followed "
+               f"{said['followed']:,} times; "
                f"{said['uncounted']:,} reports not counted, {said['imported']:,} imported\n"
                f"{said['alarms']:,} alarms; {said['owner']}")
     for alarm in alarms[-5:]:

@@ -37,8 +37,8 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
               help="A name of `sojourn learners`, or module:Class (a file here, or a module).")
 @click.option("--epochs", type=float, help="How many decisions (1e6 if no --time is given).")
 @click.option("--time", "max_time", type=float, help="How much time instead; the regret is then R_T.")
-@click.option("--delta", type=float, help="Confidence of the learner, where it has one (0.01).")
-@click.option("--horizon", type=float, help="Instead of --delta: N decisions, delta = 1/N.")
+@click.option("--delta", type=float, help="Confidence of the learner, where it has one (0.01); ct-ucrl is then as printed.")
+@click.option("--horizon", type=float, help="Instead of --delta: N decisions, delta = 1/N; ct-ucrl is then as printed.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the world's and the learner's streams.")
 @click.option("--start", metavar="STATE", help="The first state, as the model calls it (its first one).")
 @click.option("--rate-bounds", type=(float, float), metavar="LO HI", help="Rates the learner is told (the model's own).")
@@ -59,11 +59,11 @@ def command(model: str, as_json: bool, picture: str | None, **options: Any) -> N
 
     if picture:
         check_picture(picture)
-    run, label = learned(read_model(model), options)
+    run, label, mended = learned(read_model(model), options)
     if as_json:
         print_json(as_object(run, label))
     else:
-        say("\n".join(in_words(run, label)))
+        say("\n".join(in_words(run, label, mended)))
     if picture:  # last: whatever is wrong with it, the result is out
         run.plot(path=picture)
         if not as_json:
@@ -73,8 +73,8 @@ def command(model: str, as_json: bool, picture: str | None, **options: Any) -> N
         sys.exit(130)
 
 
-def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
-    """Return the Run and the learner's name."""
+def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str, str]:
+    """Return the Run, the learner's name, and in words what was mended of it."""
     from sojourn.simulation.progress import ProgressBar
     from sojourn.simulation.simulate import simulate
 
@@ -87,13 +87,14 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
         epochs = EPOCHS
     state = named_state(model, options["start"])
     bar = ProgressBar(epochs, max_time)
-    run = simulate(model, built(model, options), max_epochs=epochs, max_time=max_time, start=state, seed=options["seed"],
+    learner, mended = built(model, options)
+    run = simulate(model, learner, max_epochs=epochs, max_time=max_time, start=state, seed=options["seed"],
                    checkpoints=options["checkpoints"], holding_times=options["holding_times"], progress=bar)
-    return run, options["name"]
+    return run, options["name"], mended
 
 
-def built(model: Any, options: dict[str, Any]) -> Any:
-    """Return the learner with the parameters that were given, or mended where its printed form is worse than chance for long."""
+def built(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
+    """Return the learner with the parameters that were given, and in words what was mended of one that is as printed."""
     from sojourn.learn.catalogue import learner_class, learner_for, needed_knowledge
 
     here = Path()
@@ -103,17 +104,17 @@ def built(model: Any, options: dict[str, Any]) -> Any:
     if options["reward_range"] is not None:
         options = {**options, "reward_range": reward_range(options["reward_range"])}
     said = {key: options[key] for key in ("delta", "horizon", "reward_range") if options[key] is not None}
-    for key in said.keys() - allowed:
+    for key in [key for key in said if key not in allowed]:
         option = f"--{key.replace('_', '-')}"
         raise ParameterError(f"{option} is {said[key]} but the learner {options['name']!r} has no {key}; leave it out.")
-    given = learner_parameters(options["name"], options["param"], said)
+    given, mended = learner_parameters(options["name"], options["param"], said)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         made = learner_for(model, options["name"], knowledge=knowledge, seed=options["seed"], parameters=given, folder=here)
     for warning in warned:
         remedy = " Here: `sojourn learn MODEL --reward-range auto`." if issubclass(warning.category, RewardScaleWarning) else ""
         click.echo(f"warning: {warning.message}{remedy}", err=True)
-    return made
+    return made, mended
 
 
 def reward_range(text: str) -> str | tuple[float, float]:
@@ -139,8 +140,8 @@ def as_object(run: Any, label: str) -> dict[str, Any]:
     }
 
 
-def in_words(run: Any, label: str) -> list[str]:
-    """Return the run as lines for a terminal."""
+def in_words(run: Any, label: str, mended: str = "") -> list[str]:
+    """Return the run as lines for a terminal; `mended` says what was changed of a learner as printed."""
     from sojourn.learn.saving import settings_in_words
 
     points = run.points()
@@ -162,23 +163,11 @@ def in_words(run: Any, label: str) -> list[str]:
         f"regret         {last.regret:.6g} as it happened, luck with holding times and jumps included (it may be negative)",
         *against_bounds(run, last.epochs),
         *([f"events         {run.structure}"] if run.structure is not None and run.structure.events else []),
-        *mended(run, label),
+        *(folded(f"mended         {mended}", terminal_width() or WIDE) if mended else []),
         *still_open(run),
         f"speed          {run.decisions_per_second:.3g} decisions per second",
         "", *table,
     ]
-
-
-def mended(run: Any, label: str) -> list[str]:
-    """Return a line where the learner's sets are not as printed because nothing was said of its confidence."""
-    from sojourn.learn.catalogue import LEARNERS
-
-    change = LEARNERS[label].mended if label in LEARNERS else {}
-    if not change or any(run.settings.get(key) != value for key, value in change.items()):
-        return []
-    text = (f"mended         its sets are {change['radius_scale']:g} times as wide as printed, without a guarantee, because as "
-            "printed it may be worse than chance for 10^5 decisions and more; --param radius_scale=1 is as printed")
-    return folded(text, terminal_width() or WIDE)
 
 
 def still_open(run: Any) -> list[str]:

@@ -24,4 +24,4 @@ def command(as_json: bool) -> None:
         say(f"    source  {entry.source}")
         if entry.mended:
             mended = ", ".join(f"{key}={value:g}" for key, value in entry.mended.items())
-            say(f"    mended  {mended} on the command line, unless its confidence is said; 1 is as printed")
+            say(f"    mended  {mended} on the command line, unless delta, horizon or it is given; 1 is as printed")

@@ -38,7 +38,7 @@ class Entry:
     source: str
     upper_bound: str = ""  # the theorem that bounds its regret: thm:UCRL (with delta = 1/N only) or thm:UCRL2 (every N)
     shown_the_model: bool = False  # wins by definition
-    mended: Mapping[str, float] = field(default_factory=dict)  # what the command line gives where nothing is said of confidence
+    mended: Mapping[str, float] = field(default_factory=dict)  # what the command line gives unless delta or the like is given
     built_in: bool = True
 
 
@@ -237,6 +237,8 @@ def proved_bound(name: str, parameters: Mapping[str, Any], epochs: float) -> str
     ('thm:UCRL2', '')
     """
     bound = LEARNERS[name].upper_bound if name in LEARNERS else ""
+    if not bound:
+        return ""
     printed = {"radius_scale": 1, "estimator": "truncated", "unknown_rewards": False}
     if any(parameters.get(key, value) != value for key, value in printed.items()):
         return ""

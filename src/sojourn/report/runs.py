@@ -43,7 +43,7 @@ def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = T
 
     With `bounds`, C(M) (thm:main), or C_u(M) for a learner that is not told the supports, stands as a line beside the growth,
     which it bounds in the long run, and a line below says what it does not exclude; the proved upper bound of CT-UCRL is named
-    where the learner is one it holds for: delta = 1/N (thm:UCRL) or doubling (thm:UCRL2).
+    where the learner is one it holds for: printed sets, and delta = 1/N (thm:UCRL) or doubling (thm:UCRL2).
     """
     kind = None if path is None else check_picture(path)
     if len(run.epochs) < 2:

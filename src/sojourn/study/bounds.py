@@ -78,11 +78,11 @@ class Bounds:
         return self.floor("supports").constant
 
 
-def bounds_of(model: CTMDP, learners: dict[str, dict[str, Any]] | None = None, epochs: int | None = None,
+def bounds_of(model: CTMDP, learners: Iterable[tuple[str, dict[str, Any]]] = (), epochs: int | None = None,
               kinds: Iterable[str] = ()) -> Bounds:
     """Return the bounds that exist for `model`; never raises for a model that breaks an assumption, but says which.
 
-    `learners` are {catalogue name: parameters}: an upper bound is there only if a learner to which it applies is.
+    `learners` are (catalogue name, parameters said): an upper bound is there only if a learner to which it applies is.
     `kinds` say what the learners were told (keys of NAMES): each has its lower bound; C(M) is always there.
     """
     if model.n_pairs > MAX_PAIRS:
@@ -98,9 +98,9 @@ def bounds_of(model: CTMDP, learners: dict[str, dict[str, Any]] | None = None, e
         known = replace(known, floors={kind: _floor(found, kind) for kind in dict.fromkeys(["supports", *kinds])})
     except SojournError as error:
         return replace(known, reason=str(error))
-    if model.n_pairs > MAX_UPPER_PAIRS or not learners:
+    if model.n_pairs > MAX_UPPER_PAIRS or not epochs:
         return known
-    return replace(known, upper=_upper(found, learners, epochs))
+    return replace(known, upper=_upper(found, {proved_bound(name, given, epochs) for name, given in learners}))
 
 
 def _floor(found: Difficulty, kind: str) -> Floor:
@@ -115,10 +115,9 @@ def _floor(found: Difficulty, kind: str) -> Floor:
                  found.meaningful_epochs(supports) if constant > 0 else float("nan"))
 
 
-def _upper(found: Difficulty, learners: dict[str, dict[str, Any]], epochs: int | None) -> dict[str, Callable[[float], float]]:
-    """Return the bounds of the learners present: thm:UCRL needs delta = 1/N, thm:UCRL2 is for every N."""
+def _upper(found: Difficulty, proved: set[str]) -> dict[str, Callable[[float], float]]:
+    """Return the upper bounds of these theorems, in words and as functions of N."""
     out: dict[str, Callable[[float], float]] = {}
-    proved = {proved_bound(name, given, epochs) for name, given in learners.items()} if epochs else set()
     if "thm:UCRL" in proved:
         for words, consistent in (("CT-UCRL bound as printed", False), ("CT-UCRL bound, unit-consistent", True)):
             _keep(out, words, lambda n, offset, c=consistent: found.upper_bound(n, consistent=c, offset=offset))

@@ -181,8 +181,8 @@ def _curves(store: Store, model_id: int, learner_id: int, model: str, learner: s
 def summarize(store: Store, regret: str = "pseudo", band: str = "t") -> Summary:
     """Return the study in numbers; `regret` is pseudo, regret, completed or adjusted, `band` is t or bootstrap."""
     curves = curves_of(store, regret)
-    entries = sorted(store.learners(), key=lambda e: "horizon" in e.source["said"]) # of one name, one with a bound counts
-    parameters = {e.source["name"]: e.source["said"] for e in entries}
+    entries = store.learners()
+    parameters = [(e.source["name"], e.source["said"]) for e in entries]
     knew = {e.label: told(e.source["name"], e.source["said"]) for e in entries}
     bounds = {m.label: bounds_of(m.model, parameters, store.horizon["epochs"], knew.values()) for m in store.models()}
     models = {m.label: m.model for m in store.models()}

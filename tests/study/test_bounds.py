@@ -1,0 +1,33 @@
+"""The proved upper bounds of a study: only beside learners that they hold for, whatever the order of the learners."""
+
+from itertools import permutations
+
+import pytest
+
+from sojourn.study.bounds import bounds_of
+from sojourn.zoo.catalogue import make
+
+N = 1000
+PRINTED = [("ct-ucrl", {"horizon": N}), ("ct-ucrl", {"delta": 1 / N})]
+OTHERS = [("ct-ucrl", {"horizon": N, "radius_scale": 0.1}), ("ct-ucrl", {"delta": 0.01}), ("ct-ucrl", {"horizon": 2 * N}),
+          ("ct-ucrl", {"horizon": N, "estimator": "mean"}), ("ct-ucrl", {"horizon": N, "unknown_rewards": True}),
+          ("ct-kl-ucrl", {"horizon": N}), ("smdp-ucrl", {"horizon": N, "radius_scale": 1}),
+          ("ct-ucrl-doubling", {"radius_scale": 0.05}), ("own:Learner", {"radius_scale": [1, 2]})]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return make("three-state")
+
+
+@pytest.mark.parametrize("printed", PRINTED)
+def test_a_printed_learner_has_its_bound_beside_any_other_in_any_order(model, printed):
+    for other in OTHERS:
+        for learners in permutations([printed, other]):
+            assert [words for words in bounds_of(model, learners, N).upper if words.startswith("CT-UCRL bound as printed")]
+
+
+def test_no_other_learner_has_one(model):
+    assert bounds_of(model, OTHERS, N).upper == bounds_of(model, PRINTED, None).upper == {}
+    found = bounds_of(model, [*OTHERS, ("ct-ucrl-doubling", {})], N).upper
+    assert all(words.startswith("doubling bound") for words in found) and len(found) == 1
