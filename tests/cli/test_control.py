@@ -23,15 +23,7 @@ def test_reports_are_answered_with_the_next_action_and_the_status_counts_them(pa
     said = json.loads(run("control", "status", path, "--json").out)
     assert (said["epochs"], said["next_seq"], said["state"]) == (1, 2, "C")
     assert "1 decisions in 0.4" in run("control", "status", path).out and said["parameters"] == {"delta": 0.01}
-
-
-def test_a_learner_of_the_paper_is_mended_as_in_learn_and_all_say_so(tmp_path):
-    made = run("control", "create", tmp_path / "c", "three-state", "--start", "A", "--learner", "ct-ucrl-doubling")
-    assert "mended: its sets are 0.05 times as wide as printed" in made.out
-    assert "ct-ucrl-doubling (radius_scale = 0.05)" in run("control", "status", tmp_path / "c").out
-    for options, expected in (((), {"radius_scale": 0.05}), (("--param", "radius_scale=1"), {"radius_scale": 1})):
-        run("control", "create", tmp_path / str(expected), "three-state", "--start", "A", "--learner", "ct-ucrl", *options)
-        assert json.loads(run("control", "status", tmp_path / str(expected), "--json").out)["parameters"] == expected
+    assert "ct-ucrl (delta = 0.01): its advice" in run("control", "status", path).out
 
 
 def test_reports_come_as_lines_and_a_refused_one_does_not_end_them(path, monkeypatch):

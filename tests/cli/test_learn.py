@@ -43,42 +43,29 @@ def test_rewards_are_scaled_only_if_asked_for():
 
 def test_the_result_says_which_parameters_were_used():
     ran = run("two-state", "--learner", "ct-ucrl", "--epochs", 100)
-    assert "parameters     delta = 0.01, radius_scale = 0.05, stop = printed" in ran.out
+    assert "parameters     delta = 0.01, radius_scale = 1.0, stop = printed" in ran.out
     told = json.loads(run("two-state", "--learner", "ct-kl-ucrl", "--horizon", 500, "--epochs", 100, "--json").out)
     assert told["parameters"] == {"delta": 0.002, "horizon": 500.0, "radius_scale": 1.0}
 
 
-@pytest.mark.parametrize("name", ["ct-ucrl", "ct-ucrl-doubling", "ct-ucrl-unknown-rates"])
-def test_the_papers_own_learners_are_mended_unless_their_confidence_is_given(name):
-    def scale(*options):
-        ran = run("three-state", "--learner", name, "--epochs", 300, *options)
-        told = json.loads(run("three-state", "--learner", name, "--epochs", 300, "--json", *options).out)["parameters"]
-        return told["radius_scale"], "mended         its sets are 0.05 times" in ran.out
-
-    for options in ((), ("--reward-range", "auto"), ("--param", "stop=gain")):
-        assert scale(*options) == (0.05, True)
-    assert [scale("--param", f"radius_scale={x}") for x in (1, 0.3, 0.05)] == [(1, False), (0.3, False), (0.05, False)]
-    if name != "ct-ucrl-doubling":  # which has neither
-        assert all(scale(*given) == (1, False) for given in (("--delta", 0.01), ("--horizon", 300), ("--param", "delta=0.1")))
+def test_a_learner_whose_sets_rule_out_nothing_yet_says_so_and_what_makes_them_smaller():
+    wide = run("maintenance", "--learner", "ct-ucrl", "--epochs", 1000)
+    assert "still open     the rates of 12 of 12 choices" in wide.out and "--param radius_scale=0.05" in wide.out
+    for options in (("--learner", "ct-ucrl", "--param", "radius_scale=0.05"), ("--learner", "default"), ("--learner", "random")):
+        assert "still open" not in run("maintenance", "--epochs", 1000, *options).out
 
 
-@pytest.mark.parametrize("name, model, printed", [
-    ("ct-ucrl", "maintenance", "radius_scale=1"), ("ct-ucrl-doubling", "maintenance", "radius_scale=1"),
-    ("ct-ucrl-unknown-rates", "maintenance", "radius_scale=1"), ("smart", "call-centre", "exploration=0.1"),
-    ("optimistic-q", "hospital-beds", "bonus=0.02")])
-def test_with_defaults_a_learner_beats_playing_at_random_and_as_printed_or_as_before_it_does_not(name, model, printed):
-    """Seeds are fixed: one run each, in the whole of which (benchmarks/beats_random.py) nobody loses as much as `random`."""
-    def lost(name, *options):
+@pytest.mark.parametrize("name, model, mended, before", [
+    ("ct-ucrl", "maintenance", "radius_scale=0.05", None), ("ct-ucrl-doubling", "maintenance", "radius_scale=0.05", None),
+    ("ct-ucrl-unknown-rates", "maintenance", None, "radius_scale=1"), ("smart", "call-centre", None, "exploration=0.1"),
+    ("optimistic-q", "hospital-beds", None, "bonus=0.02")])
+def test_a_learner_beats_playing_at_random_by_its_default_or_by_what_its_page_names(name, model, mended, before):
+    """Seeds are fixed: one run each.  In the whole of it (benchmarks/beats_random.py) nobody loses as much as `random`."""
+    def lost(name, given=None):
+        options = [] if given is None else ["--param", given]
         return json.loads(run(model, "--learner", name, "--epochs", 2e5, "--json", *options).out)["pseudo_regret"]
 
-    assert lost(name) < 0.9 * lost("random") < lost("random") < lost(name, "--param", printed)
-
-
-def test_a_learner_whose_sets_rule_out_nothing_yet_says_so_and_what_makes_them_smaller():
-    wide = run("maintenance", "--learner", "ct-ucrl", "--epochs", 1000, "--param", "radius_scale=1")
-    assert "still open     the rates of 12 of 12 choices" in wide.out and "--param radius_scale=0.05" in wide.out
-    for name in ("ct-ucrl", "default", "random"):
-        assert "still open" not in run("maintenance", "--epochs", 1000, "--learner", name).out
+    assert lost(name, mended) < 0.9 * lost("random") < lost("random") < lost(name, before)
 
 
 @pytest.mark.parametrize("scale, rates", [("'auto'", "0"), ("(1.0, 2.0)", "0"), ("1.0", "[[0, 1]]"), ("1.0", "None")])

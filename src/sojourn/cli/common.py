@@ -9,7 +9,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,24 +35,6 @@ def learner_names(context: click.Context, option: click.Parameter, text: str) ->
     from sojourn.learn.catalogue import LEARNERS
 
     return [name for name in LEARNERS if name.startswith(text)]
-
-
-CONFIDENCE = {"delta", "horizon", "radius_scale"}  # whoever gives one of these has a learner as printed, with that
-
-
-def learner_parameters(name: str, texts: Iterable[str], more: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], str]:
-    """Return the parameters of a learner, and in words what was mended: those of --param KEY=VALUE, `more`, and what mends it."""
-    from sojourn.learn.catalogue import LEARNERS
-    from sojourn.zoo.syntax import parse_parameters
-
-    given: dict[str, Any] = {}
-    for text in texts:
-        given |= parse_parameters(text)
-    given = {**(more or {}), **given}
-    mended = LEARNERS[name].mended if name in LEARNERS and not given.keys() & CONFIDENCE else {}
-    words = (f"its sets are {mended['radius_scale']:g} times as wide as printed, without a guarantee, because as printed it may be "
-             "worse than chance for 2 x 10^5 decisions; --param radius_scale=1 is as printed") if mended else ""
-    return {**given, **mended}, words
 
 
 model_argument = click.argument("model", metavar="MODEL", shell_complete=_models)

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, learner_parameters, model_argument, plain, print_json, read_model
+from sojourn.cli.common import json_option, model_argument, plain, print_json, read_model
 from sojourn.errors import ReportError
+from sojourn.zoo.syntax import parse_parameters
 
 path_argument = click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 
@@ -46,7 +47,9 @@ def create(path: Path, model: str, start: str, learner: str, param: tuple[str, .
     from sojourn.control.controller import Controller
 
     known = read_model(model).knowledge(rate_bounds, supports, events)
-    parameters, mended = learner_parameters(learner, param)
+    parameters: dict[str, Any] = {}
+    for text in param:
+        parameters |= parse_parameters(text)
     forbidden: dict[str, list[str]] = {}
     for state, action in forbid:
         forbidden.setdefault(state, []).append(action)
@@ -54,12 +57,7 @@ def create(path: Path, model: str, start: str, learner: str, param: tuple[str, .
     with Controller.create(path, known, learner, start, seed=seed, parameters=parameters, safe_action=safe, forbidden=forbidden,
                            shadow=shadow, max_late=max_late) as controller:
         said = controller.status()
-    if as_json:
-        print_json(said)
-        return
-    click.echo(f"made {path}; take action {said['action']} in state {said['state']}")
-    if mended:
-        click.echo(f"mended: {mended}")
+    print_json(said) if as_json else click.echo(f"made {path}; take action {said['action']} in state {said['state']}")
 
 
 @command.command()

@@ -13,7 +13,6 @@ from sojourn.cli.common import (
     folded,
     json_option,
     learner_names,
-    learner_parameters,
     model_argument,
     named_state,
     print_json,
@@ -23,6 +22,7 @@ from sojourn.cli.common import (
 )
 from sojourn.errors import ParameterError, RewardScaleWarning
 from sojourn.model.columns import fitting
+from sojourn.zoo.syntax import parse_parameters
 
 ROWS = 12
 EPOCHS = 1e6
@@ -37,8 +37,8 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
               help="A name of `sojourn learners`, or module:Class (a file here, or a module).")
 @click.option("--epochs", type=float, help="How many decisions (1e6 if no --time is given).")
 @click.option("--time", "max_time", type=float, help="How much time instead; the regret is then R_T.")
-@click.option("--delta", type=float, help="Confidence of the learner, where it has one (0.01); ct-ucrl is then as printed.")
-@click.option("--horizon", type=float, help="Instead of --delta: N decisions, delta = 1/N; ct-ucrl is then as printed.")
+@click.option("--delta", type=float, help="Confidence of the learner, where it has one (0.01).")
+@click.option("--horizon", type=float, help="Instead of --delta: N decisions, delta = 1/N.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the world's and the learner's streams.")
 @click.option("--start", metavar="STATE", help="The first state, as the model calls it (its first one).")
 @click.option("--rate-bounds", type=(float, float), metavar="LO HI", help="Rates the learner is told (the model's own).")
@@ -59,11 +59,11 @@ def command(model: str, as_json: bool, picture: str | None, **options: Any) -> N
 
     if picture:
         check_picture(picture)
-    run, label, mended = learned(read_model(model), options)
+    run, label = learned(read_model(model), options)
     if as_json:
         print_json(as_object(run, label))
     else:
-        say("\n".join(in_words(run, label, mended)))
+        say("\n".join(in_words(run, label)))
     if picture:  # last: whatever is wrong with it, the result is out
         run.plot(path=picture)
         if not as_json:
@@ -73,8 +73,8 @@ def command(model: str, as_json: bool, picture: str | None, **options: Any) -> N
         sys.exit(130)
 
 
-def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str, str]:
-    """Return the Run, the learner's name, and in words what was mended of it."""
+def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
+    """Return the Run and the learner's name."""
     from sojourn.simulation.progress import ProgressBar
     from sojourn.simulation.simulate import simulate
 
@@ -87,34 +87,37 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str, str]:
         epochs = EPOCHS
     state = named_state(model, options["start"])
     bar = ProgressBar(epochs, max_time)
-    learner, mended = built(model, options)
-    run = simulate(model, learner, max_epochs=epochs, max_time=max_time, start=state, seed=options["seed"],
+    run = simulate(model, built(model, options), max_epochs=epochs, max_time=max_time, start=state, seed=options["seed"],
                    checkpoints=options["checkpoints"], holding_times=options["holding_times"], progress=bar)
-    return run, options["name"], mended
+    return run, options["name"]
 
 
-def built(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
-    """Return the learner with the parameters that were given, and in words what was mended of one that is as printed."""
+def built(model: Any, options: dict[str, Any]) -> Any:
+    """Return the learner with the parameters that were given, and no others."""
     from sojourn.learn.catalogue import learner_class, learner_for, needed_knowledge
 
     here = Path()
     kind = learner_class(options["name"], here)
     allowed = set(inspect.signature(kind).parameters)
     knowledge = needed_knowledge(model, kind, options["rate_bounds"], options["supports"])
+    given: dict[str, Any] = {}
+    for text in options["param"]:
+        given |= parse_parameters(text)
     if options["reward_range"] is not None:
         options = {**options, "reward_range": reward_range(options["reward_range"])}
-    said = {key: options[key] for key in ("delta", "horizon", "reward_range") if options[key] is not None}
-    for key in [key for key in said if key not in allowed]:
-        option = f"--{key.replace('_', '-')}"
-        raise ParameterError(f"{option} is {said[key]} but the learner {options['name']!r} has no {key}; leave it out.")
-    given, mended = learner_parameters(options["name"], options["param"], said)
-    with warnings.catch_warnings(record=True) as warned:
+    for key in ("delta", "horizon", "reward_range"):
+        if options[key] is not None:
+            if key not in allowed:
+                option = f"--{key.replace('_', '-')}"
+                raise ParameterError(f"{option} is {options[key]} but the learner {options['name']!r} has no {key}; leave it out.")
+            given.setdefault(key, options[key])
+    with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         made = learner_for(model, options["name"], knowledge=knowledge, seed=options["seed"], parameters=given, folder=here)
-    for warning in warned:
+    for warning in said:
         remedy = " Here: `sojourn learn MODEL --reward-range auto`." if issubclass(warning.category, RewardScaleWarning) else ""
         click.echo(f"warning: {warning.message}{remedy}", err=True)
-    return made, mended
+    return made
 
 
 def reward_range(text: str) -> str | tuple[float, float]:
@@ -140,8 +143,8 @@ def as_object(run: Any, label: str) -> dict[str, Any]:
     }
 
 
-def in_words(run: Any, label: str, mended: str = "") -> list[str]:
-    """Return the run as lines for a terminal; `mended` says what was changed of a learner as printed."""
+def in_words(run: Any, label: str) -> list[str]:
+    """Return the run as lines for a terminal."""
     from sojourn.learn.saving import settings_in_words
 
     points = run.points()
@@ -163,7 +166,6 @@ def in_words(run: Any, label: str, mended: str = "") -> list[str]:
         f"regret         {last.regret:.6g} as it happened, luck with holding times and jumps included (it may be negative)",
         *against_bounds(run, last.epochs),
         *([f"events         {run.structure}"] if run.structure is not None and run.structure.events else []),
-        *(folded(f"mended         {mended}", terminal_width() or WIDE) if mended else []),
         *still_open(run),
         f"speed          {run.decisions_per_second:.3g} decisions per second",
         "", *table,

@@ -22,6 +22,3 @@ def command(as_json: bool) -> None:
         say(f"    knows   {entry.knows}")
         say(f"    proved  {entry.proved}")
         say(f"    source  {entry.source}")
-        if entry.mended:
-            mended = ", ".join(f"{key}={value:g}" for key, value in entry.mended.items())
-            say(f"    mended  {mended} on the command line, unless delta, horizon or it is given; 1 is as printed")

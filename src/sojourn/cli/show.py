@@ -79,7 +79,5 @@ def _walked(model: Any, name: str, epochs: int, seed: int) -> Any:
         who: Any = solve(model).policy
     else:
         options = dict.fromkeys(("rate_bounds", "delta", "horizon", "reward_range"))
-        who, mended = built(model, {**options, "name": name, "seed": seed, "supports": False, "param": ()})
-        if mended:
-            click.echo(f"mended: {mended.partition(';')[0]}", err=True)
+        who = built(model, {**options, "name": name, "seed": seed, "supports": False, "param": ()})
     return simulate(model, who, max_epochs=epochs, seed=seed, record=True)

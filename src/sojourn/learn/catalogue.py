@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import isclose
 from pathlib import Path
@@ -38,11 +38,8 @@ class Entry:
     source: str
     upper_bound: str = ""  # the theorem that bounds its regret: thm:UCRL (with delta = 1/N only) or thm:UCRL2 (every N)
     shown_the_model: bool = False  # wins by definition
-    mended: Mapping[str, float] = field(default_factory=dict)  # what the command line gives unless delta or the like is given
     built_in: bool = True
 
-
-TWENTIETH = {"radius_scale": 0.05}  # with the printed radii worse than chance for more than 2 x 10^5 decisions
 
 _ENTRIES = [
     Entry("default", "sojourn.learn.ct_imed:CTIMED",
@@ -51,13 +48,13 @@ _ENTRIES = [
           "decisions: the default learner"),
     Entry("ct-ucrl", "sojourn.learn.ct_ucrl:CTUCRL", "optimism over L1 and truncated-mean confidence sets, as printed",
           "rewards, rate bounds; supports if told", "regret O(log N) with delta = 1/N (thm:UCRL)", "Gao and Zhou, alg: CTUCRL",
-          upper_bound="thm:UCRL", mended=TWENTIETH),
+          upper_bound="thm:UCRL"),
     Entry("ct-ucrl-doubling", "sojourn.learn.doubling:DoublingCTUCRL", "CT-UCRL restarted at 2^(2^i) epochs, any horizon",
           "rewards, rate bounds; supports if told", "regret O(log N) for every N (thm:UCRL2)", "Gao and Zhou, thm:UCRL2",
-          upper_bound="thm:UCRL2", mended=TWENTIETH),
+          upper_bound="thm:UCRL2"),
     Entry("ct-ucrl-unknown-rates", "sojourn.learn.unknown_bounds:UnknownRatesCTUCRL",
           "uniform exploration, then CT-UCRL with rate bounds read off the estimates", "rewards",
-          "nothing", "Gao and Zhou, remark after alg: CTUCRL", mended=TWENTIETH),
+          "nothing", "Gao and Zhou, remark after alg: CTUCRL"),
     Entry("ct-kl-ucrl", "sojourn.learn.ct_kl_ucrl:CTKLUCRL",
           "optimism over KL balls and exponential-KL intervals, CT-UCRL's episodes",
           "rewards, rate bounds; supports if told", "confidence 1 - delta at all times, hence optimism; no regret bound of its own",
@@ -144,8 +141,8 @@ def entry_from(name: str, kind: Any, home: str) -> Entry:
     """Return the catalogue line of a class: its docstring's first line, and what it says in `knows`, `proved` and `source`."""
     if not isinstance(kind, type) or not (hasattr(kind, "plan") or hasattr(kind, "act")):
         raise ParameterError(f"{home} is {kind!r}; a learner is a class with plan() or act(state).")
-    knows, proved, source = (str(getattr(kind, part, default)) for part, default in UNSAID.items())
-    return Entry(name, home, first_line(kind) or f"{home}, which has no docstring", knows, proved, source, built_in=False,
+    words = {part: str(getattr(kind, part, default)) for part, default in UNSAID.items()}
+    return Entry(name, home, first_line(kind) or f"{home}, which has no docstring", **words, built_in=False,
                  shown_the_model=bool(getattr(kind, "shown_the_model", False)))
 
 

@@ -26,14 +26,15 @@ class UnknownRatesCTUCRL(Wrapper):
     The bounds in `knowledge` are ignored.  After the exploration (50 epochs per pair by default), and again at the start of
     every episode, they are taken as the least estimated rate divided by `margin` and the largest times `margin`, over the
     pairs seen so far.  Exploration data are kept and are not truncated; later samples are truncated with the least rate as
-    it is estimated when they arrive.  The other parameters are those of CTUCRL.
+    it is estimated when they arrive.  The other parameters are those of CTUCRL, but `radius_scale` is 0.05: nothing is proved here
+    that the printed radii, 1, would keep, and with them it is worse than playing at random for long.
     """
 
     inner: CTUCRL
     needs_rate_bounds = False
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None,
-                 exploration: int | None = None, margin: float = 2.0, radius_scale: float = 1.0,
+                 exploration: int | None = None, margin: float = 2.0, radius_scale: float = 0.05,
                  reward_range: tuple[float, float] | str | None = None, stop: str = "printed", planning: str = "printed",
                  unknown_rewards: bool = False, seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, seed)
