@@ -182,6 +182,6 @@ def test_where_jumps_are_long_a_very_large_model_has_a_lower_end_only(random_mod
     assert 0.5 * known.value <= low <= known.bounds[1] and high == np.inf
     assert open_end.value == low  # attained for certain, not what sweeps came to
     monkeypatch.setattr("sojourn.instance.diameter_bracket.Bracket.WORK", 0.0)  # eight sweeps do not converge on a slow line
-    slow = line(200)
+    slow = line(80)
     found = diameter(slow)
     assert found.value == found.bounds[0] and found.value <= shortest_times(slow).max()
