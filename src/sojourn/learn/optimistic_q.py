@@ -25,7 +25,7 @@ class OptimisticQ(QLearner):
     short-sighted and costs more than playing at random, 200 is not.)  The bonus is `bonus` w sqrt(H log(2t/delta)/n), w the
     spread of the rewards per uniformised step; the paper has 4 sp(v*) in the place of `bonus` w, with which nothing is learned in
     10^5 decisions.  Less is cheaper on most models, but a bound that luck has once made too small stays so: with 0.02
-    two of three runs on `hospital-beds` are worse than playing at random even after 5 x 10^6 decisions.
+    more than half of the runs on `hospital-beds` are worse than playing at random.
     """
 
     compiled_act = OPTIMISTIC
