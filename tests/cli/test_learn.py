@@ -60,7 +60,7 @@ def test_a_learner_whose_sets_rule_out_nothing_yet_says_so_and_what_makes_them_s
     ("ct-ucrl-unknown-rates", "maintenance", None, "radius_scale=1"), ("smart", "call-centre", None, "exploration=0.1"),
     ("optimistic-q", "hospital-beds", None, "bonus=0.02")])
 def test_a_learner_beats_playing_at_random_by_its_default_or_by_what_its_page_names(name, model, mended, before):
-    """Seeds are fixed: one run each.  In the whole of it (benchmarks/beats_random.py) nobody loses as much as `random`."""
+    """Seeds are fixed: one run each.  The whole of it, over all models, is benchmarks/beats_random.py."""
     def lost(name, given=None):
         options = [] if given is None else ["--param", given]
         return json.loads(run(model, "--learner", name, "--epochs", 2e5, "--json", *options).out)["pseudo_regret"]
