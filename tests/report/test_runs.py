@@ -9,6 +9,7 @@ from sojourn.learn.ct_kl_ucrl import CTKLUCRL
 from sojourn.learn.ct_ucrl import CTUCRL
 from sojourn.learn.doubling import DoublingCTUCRL
 from sojourn.report.runs import plot_run
+from sojourn.simulation.run import Run
 from sojourn.simulation.simulate import simulate
 from sojourn.zoo.catalogue import make
 
@@ -53,6 +54,19 @@ def test_the_bound_is_a_line_beside_the_slope_of_the_run(model):
     assert set(drawn["C(M), the long-run bound on the mean slope"]) == {found.lower_bound_constant} != {
         found.lower_bound_constant_unknown}
     assert not any("(M)" in str(line.get_label()) for line in lost.lines)
+
+
+def test_a_run_with_holding_times_of_another_law_has_no_bounds_beside_it(model, tmp_path):
+    learner = CTUCRL(model.knowledge(), horizon=500)
+    run = simulate(model, learner, max_epochs=500, holding_times="pareto:shape=2.2")
+    run.save(tmp_path / "run.npz")
+    for drawn in (run, Run.load(tmp_path / "run.npz")):
+        said = words(plot_run(drawn))
+        assert "(M)" not in said and "upper" not in said
+        assert "No bounds: holding times are drawn as pareto:shape=2.2, and the bounds are for exponential ones." in said
+        assert "No bounds" not in words(plot_run(drawn, bounds=False))
+    same = simulate(model, learner, max_epochs=500, holding_times={(s, a): "exponential" for s in "AB" for a in ("slow", "quick")})
+    assert same.other_law == "" and "thm:UCRL)" in words(plot_run(same))
 
 
 def test_the_curves_are_the_runs_own_numbers(model, tmp_path):

@@ -27,6 +27,14 @@ def test_a_printed_learner_has_its_bound_beside_any_other_in_any_order(model, pr
             assert [words for words in bounds_of(model, learners, N).upper if words.startswith("CT-UCRL bound as printed")]
 
 
+@pytest.mark.parametrize("law", ["pareto:shape=2.2", {("A", "quick"): "deterministic"}])
+def test_holding_times_of_another_law_have_gaps_but_no_bounds(model, law):
+    own, other = (bounds_of(model, PRINTED, N, holding_times=times) for times in ("exponential", law))
+    assert own.upper and own.constant > 0 and not own.reason
+    assert other.upper == other.floors == {} and "the bounds are for exponential ones" in other.reason
+    assert (other.gaps == own.gaps).all() and other.gain == own.gain
+
+
 def test_no_other_learner_has_one(model):
     assert bounds_of(model, OTHERS, N).upper == bounds_of(model, PRINTED, None).upper == {}
     found = bounds_of(model, [*OTHERS, ("ct-ucrl-doubling", {})], N).upper

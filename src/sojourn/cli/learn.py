@@ -202,11 +202,14 @@ def against_bounds(run: Any, epochs: int) -> list[str]:
     """
     from sojourn.errors import SojournError
     from sojourn.instance.difficulty import difficulty
+    from sojourn.simulation.holding import no_bounds
     from sojourn.study.growth import slopes
 
     known = getattr(run.learner, "knowledge", None)
     if known is None or run.model.n_states > LARGE or epochs < 3:
         return []
+    if run.other_law:
+        return folded(f"lower bound    none: {no_bounds(run.model, run.other_law)}", terminal_width() or WIDE)
     try:
         if known.events is not None:  # another class of models, another bound
             return [f"lower bound    {difficulty(run.model).events.words()}"]

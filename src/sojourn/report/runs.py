@@ -13,6 +13,7 @@ from sojourn.instance.difficulty import Difficulty, difficulty
 from sojourn.learn.abilities import called
 from sojourn.learn.catalogue import proved_bound, said_name
 from sojourn.report.look import COLORS, literal, new_figure, save, with_look
+from sojourn.simulation.holding import no_bounds
 from sojourn.simulation.run import Run
 from sojourn.study.bounds import NAMES
 from sojourn.study.growth import slopes
@@ -50,7 +51,7 @@ def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = T
         raise ParameterError(f"the run has {len(run.epochs)} checkpoints; a picture needs at least 2.")
     figure, axes = new_figure(8.4, 3.7, 1, 2)
     lost, growth = axes[0]
-    card = _card(run) if bounds else None
+    card = _card(run) if bounds and not run.other_law else None
     name, constant = ("", 0.0) if card is None else _constant(run, card)
     _curves(lost, run)
     _lost_axes(lost)
@@ -58,6 +59,7 @@ def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = T
     figure.suptitle(literal(_title(run)), fontsize=10)
     notes = [NO_FLOOR.format(name=name)] if constant > 0 else []
     notes += [] if card is None else _upper_bound(run, card)
+    notes += [f"No bounds: {no_bounds(run.model, run.other_law)}."] if bounds and run.other_law else []
     if notes:
         figure.supxlabel("\n".join(notes), fontsize=7.5, color="#444444")
     if path is not None:

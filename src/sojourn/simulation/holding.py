@@ -109,7 +109,7 @@ def holding_laws(model: CTMDP, holding_times: HoldingTimes = None) -> tuple[np.n
     `holding_times` is None (what the model says), a law for every pair, or a mapping {(state, action): law} with the model's
     own law elsewhere.
     """
-    own = "unit" if model.holding == "unit" else "exponential"
+    own = own_law(model)
     if isinstance(holding_times, Mapping):
         laws = [law_of(own)] * model.n_pairs
         for key, text in holding_times.items():
@@ -125,3 +125,27 @@ def holding_laws(model: CTMDP, holding_times: HoldingTimes = None) -> tuple[np.n
                                  "Use 'deterministic' for constant times 1/rate.")
     columns = list(zip(*laws))
     return np.array(columns[0], dtype=np.int64), np.array(columns[1], dtype=float), np.array(columns[2], dtype=float)
+
+
+def own_law(model: CTMDP) -> str:
+    """Return the law that the model says, and that its bounds on regret are for."""
+    return "unit" if model.holding == "unit" else "exponential"
+
+
+def other_law(model: CTMDP, holding_times: HoldingTimes) -> str:
+    """Return in words the law that stands in the place of the model's own; nothing where none does.
+
+    >>> from sojourn.zoo.catalogue import make
+    >>> other_law(make("two-state"), "erlang:stages=3"), other_law(make("two-state"), "exponential")
+    ('erlang:stages=3', '')
+    """
+    own = own_law(model)
+    if not isinstance(holding_times, Mapping):
+        return "" if holding_times is None or law_of(holding_times) == law_of(own) else holding_times
+    others = [text for text in holding_times.values() if law_of(text) != law_of(own)]
+    return f"{', '.join(dict.fromkeys(others))} in {len(others)} of {model.n_pairs} pairs" if others else ""
+
+
+def no_bounds(model: CTMDP, other: str) -> str:
+    """Return why the bounds on regret are not set beside holding times of another law than the model's own."""
+    return f"holding times are drawn as {other}, and the bounds are for {own_law(model)} ones"

@@ -53,6 +53,7 @@ class Run:
     seed: Seed
     interrupted: bool = False
     trajectory: History | None = None
+    other_law: str = ""  # of the holding times, where they were not drawn as the model says
 
     @property
     def settings(self) -> dict[str, Any]:

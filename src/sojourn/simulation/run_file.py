@@ -88,6 +88,7 @@ def _tree(run: Run) -> dict[str, Any]:
     return {
         "format": FORMAT, "version": VERSION, "model": model.getvalue(), "seed": run.seed if isinstance(run.seed, int) else None,
         "seconds": run.seconds, "decisions_per_second": run.decisions_per_second, "interrupted": run.interrupted,
+        "other_law": run.other_law,
         "start": run.model.state(run.start), "state": run.model.state(run.state),
         "episodes": {name: getattr(episodes, name) for name in EPISODE_COLUMNS}
         | {"policies": {str(i): policy for i, policy in enumerate(episodes.policies)}, "info": dict(episodes.info)},
@@ -134,7 +135,8 @@ def _made(arrays: dict[str, Any], tree: dict[str, Any]) -> Run:
         episodes=Episodes(**columns, policies=policies, states=model.states, actions=model.actions),
         start=model.states[tree["start"]], state=model.states[tree["state"]], seconds=tree["seconds"],
         decisions_per_second=tree["decisions_per_second"], model=model, learner=_learner(tree["learner"]), seed=tree["seed"],
-        interrupted=tree["interrupted"], trajectory=History(**told) if told else None)
+        interrupted=tree["interrupted"], trajectory=History(**told) if told else None,
+        other_law=tree.get("other_law", ""))  # files of before do not say
 
 
 def _learner(who: dict[str, Any]) -> Any:

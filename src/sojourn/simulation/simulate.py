@@ -125,7 +125,7 @@ def _run(walk: Walk, points: list[Point], speed: Speed, seed: Seed, interrupted:
         start=walk.model.states[walk.start], state=walk.model.states[walk.position],
         seconds=speed.seconds, decisions_per_second=speed.decisions_per_second, model=walk.model,
         learner=walk.learner, seed=seed, interrupted=interrupted,
-        trajectory=_trajectory(walk.recorded) if walk.record else None,
+        trajectory=_trajectory(walk.recorded) if walk.record else None, other_law=walk.other_law,
     )
 
 

@@ -32,7 +32,7 @@ from sojourn.simulation.episode import Episode, chosen_pair, next_episode
 from sojourn.simulation.episodes import EpisodeLog
 from sojourn.simulation.fitting import fitting_knowledge
 from sojourn.simulation.folding import Folding
-from sojourn.simulation.holding import HoldingTimes
+from sojourn.simulation.holding import HoldingTimes, other_law
 from sojourn.simulation.labels import labels_for
 from sojourn.simulation.regret import Moment, yardstick
 from sojourn.simulation.seeds import Stream, world_stream
@@ -58,6 +58,7 @@ class Walk:
         require_model(model)
         self.model = model
         self.world = world_of(model, holding_times)
+        self.other_law = other_law(model, holding_times)
         self.stream = Stream(world_stream(seed))
         self.learner: Any = learner if is_learner(learner) else _policy(model, learner, seed)
         self.can = abilities_of(self.learner)

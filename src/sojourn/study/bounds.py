@@ -17,6 +17,7 @@ from sojourn.errors import SojournError
 from sojourn.instance.difficulty import Difficulty, difficulty
 from sojourn.learn.catalogue import learner_class, proved_bound
 from sojourn.model.ctmdp import CTMDP
+from sojourn.simulation.holding import HoldingTimes, no_bounds, other_law
 
 MAX_PAIRS = 200_000  # beyond this the constants would take longer than looking at a store should
 MAX_EVENT_PAIRS = 2_000  # the constant of hidden events is a linear program
@@ -79,11 +80,12 @@ class Bounds:
 
 
 def bounds_of(model: CTMDP, learners: Iterable[tuple[str, dict[str, Any]]] = (), epochs: int | None = None,
-              kinds: Iterable[str] = ()) -> Bounds:
+              kinds: Iterable[str] = (), holding_times: HoldingTimes = None) -> Bounds:
     """Return the bounds that exist for `model`; never raises for a model that breaks an assumption, but says which.
 
     `learners` are (catalogue name, parameters said): an upper bound is there only if a learner to which it applies is.
-    `kinds` say what the learners were told (keys of NAMES): each has its lower bound; C(M) is always there.
+    `kinds` say what the learners were told (keys of NAMES): each has its lower bound; C(M) is always there.  Where the
+    `holding_times` are drawn by another law than the model's own there are gaps, but no bounds.
     """
     if model.n_pairs > MAX_PAIRS:
         return Bounds(
@@ -94,6 +96,8 @@ def bounds_of(model: CTMDP, learners: Iterable[tuple[str, dict[str, Any]]] = (),
         known = Bounds(gaps=found.optimum.gap, gain=found.gain, policy=np.asarray(found.policy))
     except SojournError as error:
         return Bounds(reason=str(error))
+    if other := other_law(model, holding_times):
+        return replace(known, reason=f"{no_bounds(model, other)}.")
     try:
         known = replace(known, floors={kind: _floor(found, kind) for kind in dict.fromkeys(["supports", *kinds])})
     except SojournError as error:

@@ -184,7 +184,8 @@ def summarize(store: Store, regret: str = "pseudo", band: str = "t") -> Summary:
     entries = store.learners()
     parameters = [(e.source["name"], e.source["said"]) for e in entries]
     knew = {e.label: told(e.source["name"], e.source["said"]) for e in entries}
-    bounds = {m.label: bounds_of(m.model, parameters, store.horizon["epochs"], knew.values()) for m in store.models()}
+    bounds = {m.label: bounds_of(m.model, parameters, store.horizon["epochs"], knew.values(), m.source.get("holding_times"))
+              for m in store.models()}
     models = {m.label: m.model for m in store.models()}
     rows, debts = [], []
     for c in curves:
