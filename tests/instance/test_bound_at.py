@@ -200,6 +200,20 @@ def test_it_grows_with_n_and_with_the_list_and_when_less_may_be_lost_elsewhere(r
     assert river.bound_at(1e4, elsewhere=values[1] / 4) > values[1] > river.bound_at(1e4, elsewhere=values[1] * 4)
 
 
+@pytest.mark.parametrize("second, epochs, few", [(1.1, 30.0, False), (1.1, 1e5, False), (1.3333, 1e4, True)])
+def test_what_is_paid_and_what_may_be_lost_meet_where_halving_finds_it(second, epochs, few):
+    found = sojourn.difficulty(two_arms(reward=(1.0, second)))
+    best, listed = found.optimum, list(found.bound_at(1e6).alternatives)
+    told, low, high = np.array([a.divergence for a in listed]), 1e-9, epochs * max(a.loss for a in listed)
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        found = cheapest(best, epochs, told, asked(epochs, listed, middle))
+        low, high = (low, middle) if found is not None and found.price <= middle else (middle, high)
+    assert (cheapest(best, epochs, told, asked(epochs, listed, low * (1 - 1e-6))) is None) == few  # N decisions cannot gather more
+    for start in (1e-5, high, 1e5):
+        assert settled(best, epochs, listed, None, start).price == pytest.approx(high, rel=1e-6)
+
+
 def test_what_was_lost_earlier_stays_lost_though_later_good_play_sees_the_rest_for_nothing(river):
     bound = river.bound_at(1e6)
     assert bound.within == 1e5 and bound.epochs == 1e6 and bound == river.bound_at(1e5)

@@ -27,6 +27,8 @@ SHORT = 1e-3  # a model is added where less than 1 - SHORT of the nats asked for
 GROWN = 3e-4  # growth of the bound below which a round has not brought much
 SPARE = (0.1, 0.01, 0.001)  # part of the visits that rule a regime out by itself, taken as made when the next model is sought
 LEAST = 1e-3  # visits
+FAINTEST = 1e-12  # of what can be lost at all, below which nothing is looked for
+MEET = 1e-7  # relative difference at which price and R have met
 DOUBT = 3.0  # an estimate may be so many times too large
 OFF = 1.5  # and is doubted where it is so many times too small
 FARTHER = 1 + np.geomspace(1e-3, 100, 100)  # how far a regime may be moved, over its distance in gain
@@ -90,16 +92,30 @@ def settled(best: Optimum, epochs: float, listed: list[Alternative], elsewhere: 
     if elsewhere is not None:
         return at(elsewhere)
     high = at(epochs * max(a.loss for a in listed))
-    low, step = min(start, high.elsewhere), 1.1
-    while low > 1e-12 * high.elsewhere and at(low).price < low:
-        low /= 2
-    while high.elsewhere > low * (1 + 1e-7):  # first upwards from the start, which is often near
-        middle = at(min(low * step, math.sqrt(low * high.elsewhere)))
+    low, regret = FAINTEST * high.elsewhere, min(start, high.elsewhere)
+    while high.elsewhere > low * (1 + MEET):
+        middle = at(regret)
         if middle.price <= middle.elsewhere:
             high = middle
         else:
-            low, step = middle.elsewhere, min(step**2, 1e9)
+            low = regret
+        if abs(middle.price - regret) <= MEET * regret:
+            return replace(middle, price=regret)
+        regret = 0.0 if middle.visits is None else tangent(middle.price, regret, middle.visits)
+        if not low < regret < high.elsewhere:  # N decisions are too few for so little loss, or rounding
+            regret = math.sqrt(low * high.elsewhere)
     return replace(high, price=high.elsewhere)
+
+
+def tangent(price: float, regret: float, visits: Cheapest) -> float:
+    """Return where price = R on the tangent at a regret R: the price is convex in log R, so that they do not meet before.
+
+    For each unit of log R the price falls by the sum of the prices per nat.
+    """
+    from scipy.special import wrightomega
+
+    fall = float(visits.per_nat.sum())
+    return fall * float(wrightomega(price / fall + math.log(regret / fall))) if fall > 0 else price
 
 
 def proved(best: Optimum, epochs: float, listed: list[Alternative], found: Cheapest, elsewhere: float | None) -> float:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sojourn.kernels.tilting import intensities
 from sojourn.model.ctmdp import CTMDP
 
 ROUNDS = 30
 SETTLED = 1e-4  # relative change of the cost at which nothing moves any more
 OUTSIDE = 1e-9  # chance given to each jump that never was, where a learner must reckon with it
-STEPS = 60
 SLOWED = 1e-3  # of what lacks, that must be won by a multiplier four times as large
 RAREST = 1e-6  # a jump is not made more than so much rarer
 STUCK = 0.98  # of what lacked before, which is no progress
@@ -82,44 +82,16 @@ def divergences(model: Written, intensity: np.ndarray) -> np.ndarray:
     return found
 
 
-def intensities(row: np.ndarray, rate: np.ndarray, slope: np.ndarray, bounds: tuple[float, float]) -> np.ndarray:
-    """Return p / (a - slope) per row: a = 1/λ, or else what keeps the sum, the new rate, within the bounds."""
-    steep = np.where(row > 0, slope, -np.inf)
-    top, best = steep.max(axis=1), steep.argmax(axis=1)
-    a = 1.0 / rate
-    with np.errstate(divide="ignore", invalid="ignore"):
-        total = np.where(a > top, (row / (a[:, None] - slope)).sum(axis=1), np.inf)
-    goal = np.clip(total, *bounds)
-    late = np.flatnonzero(goal != total)
-    if late.size:
-        p, d, goal = row[late], top[late, None] - slope[late], goal[late]
-        d = np.where(p > 0, d, 1.0)
-        w = p[np.arange(len(late)), best[late]] / goal  # a - top, from below: the sum is too large
-        for _ in range(STEPS):
-            part = p / (w[:, None] + d)
-            total = part.sum(axis=1)
-            step = (1 / goal - 1 / total) * total**2 / (part / (w[:, None] + d)).sum(axis=1)
-            w = w + np.maximum(step, 0.0)
-            if (step <= 1e-14 * w).all():
-                break
-        late_rows = p / (w[:, None] + d)
-        late_rows *= (goal / late_rows.sum(axis=1))[:, None]
-    found: np.ndarray = np.where(row > 0, row / np.where(a[:, None] > steep, a[:, None] - slope, 1.0), 0.0)
-    if late.size:
-        found[late] = late_rows
-    return found
-
-
 def tilt(model: Written, pairs: np.ndarray, slope: np.ndarray, weight: np.ndarray, need: float) -> tuple[np.ndarray, bool]:
     """Return (the intensities of `pairs` of least Σ w KL with Σ Q slope = need, True), or as far as that goes and False."""
     from scipy.optimize import brentq
 
-    row, rate = model.blurred[pairs], model.rate[pairs]
+    row, rate, (low, high) = model.blurred[pairs], model.rate[pairs], model.bounds
     lean = slope / weight[:, None]
     steady: np.ndarray = rate[:, None] * row
 
     def short(mu: float) -> float:
-        return float((intensities(row, rate, mu * lean, model.bounds) * slope).sum() - need)
+        return float((intensities(row, rate, mu * lean, low, high) * slope).sum() - need)
 
     start = need - float((steady * slope).sum())
     if start <= 0:
@@ -127,13 +99,13 @@ def tilt(model: Written, pairs: np.ndarray, slope: np.ndarray, weight: np.ndarra
     spread = float((row * rate[:, None] ** 2 * slope * lean).sum())
     if not spread > 0:
         return steady, False
-    high, lack = start / spread, -start
-    while (reached := short(high)) < 0:
-        if not (reached - lack > -SLOWED * reached and high < 1e200):  # bounds and supports do not allow it, at these slopes
-            return intensities(row, rate, high * lean, model.bounds), False
-        high, lack = 4 * high, reached
-    mu = brentq(short, 0.0, high, xtol=1e-300, rtol=1e-10)
-    return intensities(row, rate, mu * lean, model.bounds), True
+    most, lack = start / spread, -start
+    while (reached := short(most)) < 0:
+        if not (reached - lack > -SLOWED * reached and most < 1e200):  # bounds and supports do not allow it, at these slopes
+            return intensities(row, rate, most * lean, low, high), False
+        most, lack = 4 * most, reached
+    mu = brentq(short, 0.0, most, xtol=1e-300, rtol=1e-10)
+    return intensities(row, rate, mu * lean, low, high), True
 
 
 def nearest(model: Written, pairs: np.ndarray, good: np.ndarray, visits: np.ndarray, margin: float) -> Tilted | None:
