@@ -22,7 +22,7 @@ def test_json_is_one_object(tmp_path):
     pytest.importorskip("matplotlib")
     picture = str(tmp_path / "m.png")
     done = run("two-state", "--json", "--plot", picture)
-    told = json.loads(done.output)
+    told = json.loads(done.stdout)
     assert told["states"] == 2 and told["actions"] == ["slow", "fast"] and told["plot"] == picture
     assert (tmp_path / "m.png").exists()
 

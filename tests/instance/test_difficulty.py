@@ -162,7 +162,7 @@ def test_the_command_prints_strict_json_with_every_pair_once(golden_model, tmp_p
     path = tmp_path / "model.json"
     golden_model("ties").save(path)
     result = run(str(path), "--json")
-    found = json.loads(result.output)
+    found = json.loads(result.stdout)
     assert result.exit_code == 0 and set(found) >= KEYS
     assert len(found["pairs"]) == 10 and len({(p["state"], p["action"]) for p in found["pairs"]}) == 10
     for pair in found["pairs"]:
@@ -174,7 +174,7 @@ def test_the_command_prints_strict_json_with_every_pair_once(golden_model, tmp_p
 def test_the_command_still_answers_on_a_model_that_breaks_the_assumption(golden_model, tmp_path):
     path = tmp_path / "model.json"
     golden_model("riverswim_unichain").save(path)
-    found = json.loads(run(str(path), "--json").output)
+    found = json.loads(run(str(path), "--json").stdout)
     assert found["lower_bound_constant"] is None and found["diameter"] == pytest.approx(12.29563924899202)
     assert all(p["least_divergence"] is None and p["critical"] is None for p in found["pairs"])
     assert any("never visits state" in w for w in found["warnings"])
@@ -184,7 +184,7 @@ def test_the_command_still_answers_on_a_model_that_breaks_the_assumption(golden_
 def test_rate_bounds_of_the_command_replace_those_of_the_model(golden_model, tmp_path):
     path = tmp_path / "model.json"
     golden_model("three_state").save(path)
-    found = json.loads(run(str(path), "--rate-bounds", "0.5", "20", "--json").output)
+    found = json.loads(run(str(path), "--rate-bounds", "0.5", "20", "--json").stdout)
     assert found["rate_bounds"] == [0.5, 20.0]
     assert found["lower_bound_constant"] > 10.7762968089485295
     assert "reward of unknown" not in run(str(path), "--bernoulli").output
