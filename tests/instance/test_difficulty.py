@@ -13,6 +13,9 @@ from sojourn.errors import AssumptionError, ModelError, ParameterError
 from sojourn.instance.difficulty import difficulty
 from sojourn.instance.divergence import divergence
 from sojourn.model.ctmdp import CTMDP
+from sojourn.simulation.simulate import simulate
+from sojourn.study.bounds import bounds_of
+from sojourn.zoo.catalogue import make
 
 KEYS = {
     "gain",
@@ -237,3 +240,20 @@ def test_a_diameter_beyond_floats_says_that_its_upper_end_is_open():
 def test_something_else_than_a_model_is_refused(what):
     with pytest.raises(ModelError, match=r"the model is None \(a NoneType\); it must be a CTMDP"):
         what(None)
+
+
+def test_learners_are_set_against_the_bound_for_what_they_are_told_of_jumps_that_pay():
+    jumps, lumps = (make("customer-selection", pay=pay) for pay in ("transition", "lump"))
+    found, same = difficulty(jumps), difficulty(lumps)
+    assert (jumps.knowledge().reward == pytest.approx(lumps.knowledge().reward)) and same.as_told is same
+    for name in ("lower_bound_constant", "lower_bound_constant_unknown"):
+        told = getattr(same, name)
+        assert getattr(found.as_told, name) == pytest.approx(told, rel=1e-9) and abs(getattr(found, name) - told) > 0.1 * told
+        assert any(f"{told:.6g}" in sentence and "Jumps pay" in sentence for sentence in found.warnings)
+    assert not any("Jumps pay" in sentence for sentence in same.warnings)
+    for kind in ("supports", "no supports"):
+        one, other = (bounds_of(model, kinds=["supports", "no supports"]).floor(kind) for model in (jumps, lumps))
+        assert one.constant == pytest.approx(other.constant, rel=1e-9) and one.meaningful == other.meaningful
+    run = simulate(jumps, "default", max_epochs=50, knowledge=jumps.knowledge(supports=True))
+    drawn = {line.get_label(): line.get_ydata()[0] for line in run.plot().axes[1].lines if "(M)" in str(line.get_label())}
+    assert list(drawn.values()) == pytest.approx([same.lower_bound_constant])

@@ -213,7 +213,7 @@ def against_bounds(run: Any, epochs: int) -> list[str]:
     try:
         if known.events is not None:  # another class of models, another bound
             return [f"lower bound    {difficulty(run.model).events.words()}"]
-        found = difficulty(run.model, (known.rate_min, known.rate_max))
+        found = difficulty(run.model, (known.rate_min, known.rate_max)).as_told
         supports = known.supports_known
         name, constant = ("C(M)", found.lower_bound_constant) if supports else ("C_u(M)", found.lower_bound_constant_unknown)
         meaningful = found.meaningful_epochs(supports)

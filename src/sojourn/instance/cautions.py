@@ -52,6 +52,7 @@ def _rewards(d: Difficulty) -> list[str]:
     low, high = float(d.model.reward.min()), float(d.model.reward.max())
     if d.model.transition_reward is not None:
         low, high = low + float(d.model.transition_reward.min()), high + float(d.model.transition_reward.max())
+        found += _told_the_mean(d)
     if low < 0 or high > 1:
         found.append(
             f"Lump sums range over [{low:g}, {high:g}]; the upper bounds assume [0, 1] and are no guarantee here. "
@@ -65,6 +66,16 @@ def _rewards(d: Difficulty) -> list[str]:
             "The mean rewards count as unknown (0/1 rewards): K includes the divergence of the reward; the upper bounds do not."
         )
     return found
+
+
+def _told_the_mean(d: Difficulty) -> list[str]:
+    """Return what a learner is set against that is told what a choice pays on average, as those of this package are."""
+    known = value_or_none(lambda: d.as_told.lower_bound_constant)
+    unknown = value_or_none(lambda: d.as_told.lower_bound_constant_unknown)
+    if known is None or unknown is None:
+        return []
+    return ["Jumps pay: K and C(M) are for a learner that is told what each jump pays. Learners here are told what a choice pays "
+            f"on average; for them C(M) is {known:.6g} and C_u(M) {unknown:.6g} (`as_told`)."]
 
 
 def _structure(d: Difficulty) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -109,6 +109,18 @@ class Difficulty(RegretBounds):
     def gaps(self) -> np.ndarray:
         """φ*(s, a), reward: what one choice costs against playing on optimally.   Paper: eq:sub-gap"""
         return self.model.table(self.optimum.gap)
+
+    @cached_property
+    def as_told(self) -> Difficulty:
+        """The same for the learners of this package: they are told what a choice pays on average, not what each jump pays.
+
+        Where jumps pay nothing that is no difference.  Where they do, K and C(M) are for a learner that is told what each jump
+        pays and has to learn how often; one that is told the mean has less to learn, and another constant to be set against.
+        """
+        if self.model.transition_reward is None:
+            return self
+        folded = self.model.replace(reward=self.model.expected_reward, transition_reward=None)
+        return replace(difficulty(folded, self.rate_bounds, rewards=self.rewards), bounds_defaulted=self.bounds_defaulted)
 
     # ---- the lower bound -------------------------------------------------------------------------------------------
 

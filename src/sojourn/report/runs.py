@@ -58,7 +58,7 @@ def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = T
     _growth(growth, run, name, constant)
     figure.suptitle(literal(_title(run)), fontsize=10)
     notes = [NO_FLOOR.format(name=name)] if constant > 0 else []
-    notes += [] if card is None else _upper_bound(run, card)
+    notes += [] if card is None else _upper_bound(run, card.as_told)
     notes += [f"No bounds: {no_bounds(run.model, run.other_law)}."] if bounds and run.other_law else []
     if notes:
         figure.supxlabel("\n".join(notes), fontsize=7.5, color="#444444")
@@ -74,7 +74,7 @@ def _card(run: Run) -> Difficulty | None:
         return None
     try:
         card = difficulty(run.model, (known.rate_min, known.rate_max))
-        _ = card.lower_bound_constant
+        _ = card.as_told.lower_bound_constant
         return card
     except SojournError:
         return None
@@ -86,8 +86,8 @@ def _constant(run: Run, card: Difficulty) -> tuple[str, float]:
     if known.events is not None:
         return NAMES["events"], card.events.constant
     if known.supports_known:
-        return NAMES["supports"], card.lower_bound_constant
-    return NAMES["no supports"], card.lower_bound_constant_unknown
+        return NAMES["supports"], card.as_told.lower_bound_constant
+    return NAMES["no supports"], card.as_told.lower_bound_constant_unknown
 
 
 def _curves(panel: Any, run: Run) -> None:

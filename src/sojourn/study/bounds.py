@@ -104,7 +104,7 @@ def bounds_of(model: CTMDP, learners: Iterable[tuple[str, dict[str, Any]]] = (),
         return replace(known, reason=str(error))
     if model.n_pairs > MAX_UPPER_PAIRS or not epochs:
         return known
-    return replace(known, upper=_upper(found, {proved_bound(name, given, epochs) for name, given in learners}))
+    return replace(known, upper=_upper(found.as_told, {proved_bound(name, given, epochs) for name, given in learners}))
 
 
 def _floor(found: Difficulty, kind: str) -> Floor:
@@ -112,7 +112,7 @@ def _floor(found: Difficulty, kind: str) -> Floor:
     name = NAMES[kind]
     if kind == "events":
         return Floor(name, found.events.constant if found.model.n_pairs <= MAX_EVENT_PAIRS else float("nan"))
-    supports = kind == "supports"
+    found, supports = found.as_told, kind == "supports"
     divergences = found.divergences if supports else found.divergences_unknown
     constant = found.lower_bound_constant if supports else found.lower_bound_constant_unknown
     return Floor(name, constant, divergences.k, divergences.critical,
