@@ -15,6 +15,15 @@ from sojourn.zoo.catalogue import make
 
 
 @pytest.mark.parametrize("supports", [True, False])
+def test_a_state_without_a_choice_is_drawn_once(supports):
+    model = make("maintenance")
+    belief = Posterior(model.knowledge(supports=supports))
+    often, choices = np.bincount(copies_of(belief, 8).pair), np.diff(model.pair_start)
+    alone = np.repeat(choices, choices) == 1
+    assert alone.any() and not alone.all() and (often[alone] == 1).all() and (often[~alone] >= LEAST).all()
+
+
+@pytest.mark.parametrize("supports", [True, False])
 def test_every_copy_has_the_row_of_its_pair_and_rows_are_drawn_as_often_as_they_have_successors(supports):
     model = make("random", states=12, seed=3)
     belief = Posterior(model.knowledge(supports=supports))

@@ -127,6 +127,21 @@ def test_a_pooled_learner_plans_saves_and_learns_on_a_small_model(garnet, name, 
     assert run.pseudo_regret[-1] < 0.7 * random.pseudo_regret[-1]
 
 
+@pytest.mark.parametrize("dense", [5, 100])
+def test_without_a_choice_several_draws_make_nothing_look_better_than_one(dense, monkeypatch):
+    """150 plans with eight draws and with one: mean gains within 5 standard errors (false alarm below 1e-6)."""
+    monkeypatch.setattr(posterior, "DENSE", dense)
+    model = sojourn.make("random", states=12, actions=1, branching=4, seed=2)
+    gains = []
+    for draws in (8, 1):
+        subject = learner("ct-imed", model.knowledge(), seed=3, draws=draws)
+        simulate(model, subject, max_epochs=200, seed=3)
+        assert subject.belief.pooled == (dense == 5)
+        gains.append([subject.plan().info["sampled_gain"] for _ in range(150)])
+    eight, one = np.array(gains)
+    assert abs(eight.mean() - one.mean()) < 5 * np.sqrt((eight.var() + one.var()) / 150)
+
+
 @pytest.mark.parametrize("name", ["default", "ct-psrl", "ct-kl-ucrl", "ct-ucrl", "ct-ce", "kl-ucrl"])
 @pytest.mark.parametrize("supports", [True, False])
 def test_what_a_learner_holds_of_a_large_model_grows_with_what_was_observed(name, supports):

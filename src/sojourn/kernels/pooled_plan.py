@@ -188,7 +188,11 @@ def best_of_pooled_samples(own, sampler, row_start, next_state, count, visits, h
     """Move `sampler.sampled` to the best policy of the drawn model with the largest gain; return that gain."""
     gain, draws = -np.inf, sampler.draws
     begin = sampler.sampled * draws
-    allowed = np.ones(len(visits) * draws, dtype=np.bool_)
+    allowed, pair_start = np.ones(len(visits) * draws, dtype=np.bool_), sampler.rows.pair_start
+    for s in range(len(begin)):
+        if pair_start[s + 1] - pair_start[s] == 1:  # without a choice the first draw counts, as in `copies_of` (learn/sampling.py)
+            for copy in range(pair_start[s] * draws + 1, pair_start[s + 1] * draws):
+                allowed[copy] = False
     for _ in range(sampler.samples):
         model = drawn_model(own, sampler, row_start, next_state, count, visits, holding_sum)
         found, _, best = best_policy(model, allowed, begin)

@@ -91,9 +91,12 @@ def copies_of(belief: Posterior, most: int) -> Copies:
     """Return every pair several times over: as often as any of the states may follow, at least LEAST and at most `most` times.
 
     Where the supports are known, LEAST times: a row has then no unlikely successor that only many draws would ever make likely.
+    Once where a state has no other action: there is nothing to be tried, and the best of several draws, in row after row of a way
+    without choices, would make the way look better than any one draw of it.
     """
-    size = np.diff(belief.row_start)
+    size, choices = np.diff(belief.row_start), np.diff(belief.pair_start)
     draws = np.clip(size, min(LEAST, most), min(LEAST, most) if belief.knowledge.supports_known else most)
+    draws = np.where(np.repeat(choices, choices) > 1, draws, 1)
     first = np.concatenate([[0], np.cumsum(draws)])
     pair = np.repeat(np.arange(len(size)), draws)
     size = size[pair]
