@@ -52,3 +52,15 @@ def test_a_replication_that_failed_at_once_promises_nothing(clock):
     gauge.advance(0, Outcome(share=1.0, cpu_seconds=5.0))
     gauge.advance(0, Outcome(share=1.0, cpu_seconds=1e-3, failed=[(0, {})]))
     assert gauge.seconds_left is None
+
+
+@pytest.mark.parametrize(("cells", "shown"), [(2, True), (300, False)])
+def test_a_line_names_mean_regrets_only_of_a_study_that_fits_into_it(clock, capsys, cells, shown):
+    lines = progress.PlainLines()
+    labels: list[Any] = [SimpleNamespace(label=f"learner {i}") for i in range(cells)]
+    lines.begin(labels, dict.fromkeys(range(cells), 0), total=2, epochs=1000)
+    for cell in range(cells):
+        clock.seconds += 20
+        lines.advance(cell, Outcome(share=1.0, decisions=1000, cpu_seconds=1.0, finished=[(0, b"", 1.0)], final_regret=[3.5]))
+    said = capsys.readouterr().err
+    assert ("mean regret learner 0: 3.5" in said) == shown and max(map(len, said.splitlines())) < 200

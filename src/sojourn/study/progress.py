@@ -88,7 +88,9 @@ class Gauge:
 
 
 class PlainLines(Gauge):
-    """A line every ten seconds, and one at the end."""
+    """A line every ten seconds, and one at the end; mean regrets only of a study so small that they fit into the line."""
+
+    CELLS = 8
 
     def __init__(self, stream: IO[str] | None = None, every: float = PLAIN_SECONDS):
         super().__init__()
@@ -111,7 +113,8 @@ class PlainLines(Gauge):
     def _line(self) -> str:
         left = self.seconds_left
         failed = f"; {self.failed} failed" if self.failed else ""
-        regrets = ", ".join(f"{c.label}: {self.mean_regret(i)}" for i, c in enumerate(self.cells) if self.runs[i])
+        shown = [i for i in range(len(self.cells)) if self.runs[i] and len(self.cells) <= self.CELLS]
+        regrets = ", ".join(f"{self.cells[i].label}: {self.mean_regret(i)}" for i in shown)
         return (
             f"{self.share:.0%} done, {sum(self.finished):.0f} of {self.total * len(self.cells)} replications, "
             f"{self.speed:.3g} decisions/s, {clock(left)} left" + failed + (f"; mean regret {regrets}" if regrets else "")
