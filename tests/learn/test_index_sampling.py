@@ -94,7 +94,7 @@ def test_after_a_plan_that_ended_at_once_the_default_plans_for_long_all_the_same
 def test_what_was_never_seen_is_not_feared_for_ever():
     """A queue of 61 states, successors unknown, of which a good policy sees six; the gain is 2.28.
 
-    With one observation's weight on all states, for ever, the mean model has a gain below 0 after 3,000 decisions: in every row it
+    With one observation's weight on all states, for ever, the mean model has a gain around 0 after 3,000 decisions: in every row it
     fears a jump to the far end, where waiting costs 60 a unit of time. (Sixty seeds gave 2.20, standard deviation 0.14.)
     """
     model = make("admission:capacity=60")
