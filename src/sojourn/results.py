@@ -7,6 +7,7 @@ from sojourn.control.controller import Observation
 from sojourn.control.fit import Fit
 from sojourn.control.fold import Alarm
 from sojourn.control.log import Log
+from sojourn.instance.bound_against import BoundAgainst
 from sojourn.instance.bound_at import BoundAt
 from sojourn.instance.diameter import Diameter
 from sojourn.instance.difficulty import Difficulty
@@ -41,7 +42,7 @@ from sojourn.study.summary import Curves, Debt, Row, Summary
 from sojourn.study.task import Replication
 
 __all__ = [
-    "Alarm", "Alternative", "BoundAt", "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty",
+    "Alarm", "Alternative", "BoundAgainst", "BoundAt", "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty",
     "EpisodeRecord", "Episodes", "Estimate", "Evaluation", "EventDifficulty", "EventEstimate", "EventTable", "Evidence",
     "Failure", "Fit", "Floor", "Form", "GainGap", "HiddenEvents", "History", "Labels", "LeastCost", "LeastDivergence", "Log",
     "Names", "Observation", "Optimum", "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run",

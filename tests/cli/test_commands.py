@@ -247,8 +247,10 @@ def test_difficulty_with_epochs_gives_the_bounds_at_so_many_decisions():
     at = found.pop("at_epochs")
     assert found == plain and at["epochs"] == 1e4
     assert 0 < at["bound_at_low"] <= at["bound_at"] < at["lower_bound"] == at["payable_bound"]
+    assert 0.7 * at["bound_at"] < at["bound_proved"] < at["bound_at"]
     assert {a["regime"] for a in at["alternatives"]} <= {"slow in A", "slow in B", "quick in C"} and at["alternatives"]
     text = run("difficulty", "three-state", "--epochs", "1e4").out
     assert f"{at['bound_at']:.9g}" in text and "dearest to rule out" in text
+    assert f"{at['bound_proved']:.9g}" in text and "no constant left out" in text
     refused = run("difficulty", "three-state", "--epochs", "0")
     assert refused.code and "epochs >= 1" in refused.err

@@ -17,7 +17,8 @@ from sojourn.errors import TooLarge
 from sojourn.instance.gaps import Optimum
 from sojourn.instance.regimes import Alternative, Regime, alternative_of, lost, regimes
 from sojourn.instance.tilting import written
-from sojourn.instance.visits_program import Cheapest, cheapest, proved_least
+from sojourn.instance.visits_program import Cheapest, cheapest, lost_by_then, proved_least
+from sojourn.model.ctmdp import CTMDP
 
 MOST_PAIRS = 150
 MOST_EPOCHS = 1e12
@@ -62,6 +63,11 @@ class BoundAt(float):
 
     def __str__(self) -> str:
         return repr(self.value)
+
+    @property
+    def models(self) -> list[CTMDP]:
+        """The models that cost something, dearest first: for `bound_against`."""
+        return [a.model for a in self.alternatives]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,10 +159,10 @@ class Search:
         self.time = epochs * float(self.shares @ (1 / self.best.model.rate[self.good]))  # that N decisions of good play take
         self.listed: list[Alternative] = []
 
-    def sooner(self) -> Search:
-        """Return the search for a tenth of the decisions."""
+    def within(self, epochs: float) -> Search:
+        """Return the search for so many decisions."""
         other = copy(self)
-        other.begun(self.epochs / 10)
+        other.begun(epochs)
         return other
 
     def farther(self, regime: Regime, regret: float) -> tuple[float, float]:
@@ -262,10 +268,7 @@ def grown(search: Search, elsewhere: float | None) -> Settled | None:
 def bound_at(
     best: Optimum, rate_bounds: tuple[float, float], shares: np.ndarray, epochs: float, supports: bool, elsewhere: float | None
 ) -> BoundAt:
-    """Return the bound at N decisions; `shares` are good play's shares of decisions per state.
-
-    What is lost within fewer decisions stays lost: the largest of N, N/10, N/100, ... counts, as long as it grows on the way back.
-    """
+    """Return the bound at N decisions; `shares` are good play's shares of decisions per state."""
     if best.model.n_pairs > MOST_PAIRS:
         raise TooLarge(f"the bound at N decisions is worked out for at most {MOST_PAIRS} pairs; this model has "
                        f"{best.model.n_pairs}. Use `payable_bound(epochs)`.")
@@ -275,14 +278,7 @@ def bound_at(
     if best.optimal.all():
         return nothing(best, epochs, elsewhere)
     search = Search(best, rate_bounds, supports, shares, epochs)
-    found = at_the_end(search, elsewhere)
-    while search.epochs >= 100 and found < math.inf:
-        search = search.sooner()
-        before = replace(at_the_end(search, elsewhere), epochs=epochs)
-        if not found < before < math.inf:
-            break
-        found = before
-    return found
+    return replace(lost_by_then(lambda within: at_the_end(search.within(within), elsewhere), epochs), epochs=epochs)
 
 
 def nothing(best: Optimum, epochs: float, elsewhere: float | None) -> BoundAt:

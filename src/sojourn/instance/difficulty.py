@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import AssumptionError, ModelError, ParameterError, unknown_name
+from sojourn.instance.bound_against import BoundAgainst, bound_against
 from sojourn.instance.bound_at import BoundAt, bound_at
 from sojourn.instance.diameter import Diameter
 from sojourn.instance.diameter import diameter as diameter_of
@@ -217,6 +219,27 @@ class Difficulty(RegretBounds):
         if key not in self.bounds_at:
             self.bounds_at[key] = bound_at(self.optimum, self.rate_bounds, self.visit_shares, *key)
         return self.bounds_at[key]
+
+    def bound_against(self, others: CTMDP | Sequence[CTMDP], epochs: float, elsewhere: float | None = None) -> BoundAgainst:
+        """Return what every learner loses here in N decisions, reward, unless it loses more than `elsewhere` in one of `others`.
+
+        With None: what every learner loses here or in one of them.  Others are models with other rows and rates in which another
+        way to play is best, as those of `bound_at(N).models`.  Proved, with no constant left out, whatever a learner knows, as long
+        as it is the same of all these models.  A float with details: see `sojourn.results.BoundAgainst`.
+        Derivation: docs/difficulty.md
+
+        >>> model = CTMDP.from_arrays([[[1.0], [1.0]]], [[2.0, 1.5]], [[1.0, 1.1]], rate_bounds=(0.5, 6))  # two arms
+        >>> other = model.replace(rate=[2.0, 2.2])  # where the second is the better one
+        >>> f"{difficulty(model).bound_against(other, 10**6):.2f}"
+        '25.17'
+        """
+        if elsewhere is not None and not (elsewhere := real_number("elsewhere", elsewhere)) > 0:
+            raise ParameterError(f"elsewhere is {elsewhere:g}; what may be lost in other models is a positive amount of reward.")
+        models = [others] if isinstance(others, CTMDP) else list(others)
+        for other in models:
+            require_model(other)
+            other.knowledge(self.rate_bounds)  # raises where a rate lies outside
+        return bound_against(self.optimum, self.visit_shares, models, horizon(epochs=epochs)[1], elsewhere)
 
     @cached_property
     def bounds_at(self) -> dict[tuple[float, bool, float | None], BoundAt]:

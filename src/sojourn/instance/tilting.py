@@ -18,7 +18,8 @@ from sojourn.model.ctmdp import CTMDP
 
 ROUNDS = 30
 SETTLED = 1e-4  # relative change of the cost at which nothing moves any more
-OUTSIDE = 1e-9  # chance given to each jump that never was, where a learner must reckon with it
+OUTSIDE = 1e-9  # chance given to each jump that never was, where a learner must reckon with it, for a tilt to begin from
+USED = 2  # times that, below which a jump was not tilted and is taken back: good play, seen 1e10 times, would notice the trace
 SLOWED = 1e-3  # of what lacks, that must be won by a multiplier four times as large
 RAREST = 1e-6  # a jump is not made more than so much rarer
 STUCK = 0.98  # of what lacked before, which is no progress
@@ -139,4 +140,5 @@ def nearest(model: Written, pairs: np.ndarray, good: np.ndarray, visits: np.ndar
         before = off
         q = q.copy()
         q[changed] = np.maximum(q[changed] + step * (onward - q[changed]), RAREST * steady[changed])
+        q[(model.row == 0) & (q < USED * OUTSIDE * model.rate[:, None])] = 0.0
     return best

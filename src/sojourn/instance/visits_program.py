@@ -11,8 +11,10 @@ proof, whatever a solver did.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from sojourn.instance.gaps import Optimum
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.optimality import EPSILON
 
+B = TypeVar("B", bound=float)
 TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -50,20 +53,53 @@ def cheapest(best: Optimum, epochs: float, told: np.ndarray, nats: np.ndarray) -
     return Cheapest(visits, float(found.fun) * unit * epochs, found.eqlin.marginals[:n] * unit, per_nat)
 
 
-def least_loss(best: Optimum, price: np.ndarray, epochs: float) -> float:
-    """Return, rounded downwards, the least Σ η price / N over walks of N decisions that use optimal pairs only."""
+def lost_by_then(bound_within: Callable[[float], B], epochs: float) -> B:
+    """Return the largest bound within N, N/10, N/100, ... decisions, back until two bring no more: what is lost stays lost."""
+    found, within, vain = bound_within(epochs), epochs / 10, 0
+    while within >= 10 and vain < 2 and found < math.inf:
+        before = bound_within(within)
+        found, vain = (before, 0) if found < before < math.inf else (found, vain + 1)
+        within /= 10
+    return found
+
+
+def charged(model: CTMDP, price: np.ndarray, epochs: float, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (v, shares of the pairs `used`) of the walk of N decisions with the least Σ η price that uses them only."""
     from scipy.optimize import linprog
 
-    model, good = best.model, best.optimal
-    unit = float(price[good].max())
-    if not unit > 0:
-        return 0.0
-    found = linprog(np.concatenate([price[good] / unit, np.zeros(2 * model.n_states)]), **_flow(model, epochs, good),
+    unit = float(np.abs(price[used]).max()) or 1.0
+    found = linprog(np.concatenate([price[used] / unit, np.zeros(2 * model.n_states)]), **_flow(model, epochs, used),
                     bounds=(0, None), method="highs", options=TIGHT)
     if found.x is None or found.fun is None:
+        return np.zeros(model.n_states), np.zeros(int(used.sum()))
+    return found.eqlin.marginals[: model.n_states] * unit, np.maximum(found.x[: int(used.sum())], 0.0)
+
+
+def least_loss(best: Optimum, price: np.ndarray, epochs: float) -> float:
+    """Return, rounded downwards, the least Σ η price / N over walks of N decisions that use optimal pairs only."""
+    if not price[best.optimal].max() > 0:
         return 0.0
-    v = found.eqlin.marginals[: model.n_states] * unit
-    return max(0.0, _proved(model, price, v, epochs, 8, good) / epochs)
+    v, _ = charged(best.model, price, epochs, best.optimal)
+    return max(0.0, _proved(best.model, price, v, epochs, 8, best.optimal) / epochs)
+
+
+def largest_share(best: Optimum, epochs: float, counted: np.ndarray, regret: float) -> float:
+    """Return, rounded upwards, the largest Σ η counted / N over walks of N decisions that lose at most `regret`.
+
+    For any y >= 0 it is at most y regret / N less the least of Σ η (y φ* - counted) / N.
+    """
+    from scipy.optimize import linprog
+
+    model, unit = best.model, float(best.gap.max()) or 1.0
+    none = np.zeros(2 * model.n_states)
+    found = linprog(-np.concatenate([counted, none]), A_ub=np.concatenate([best.gap / unit, none])[None, :],
+                    b_ub=[regret / (unit * epochs)], **_flow(model, epochs), bounds=(0, None), method="highs", options=TIGHT)
+    if found.x is None or found.fun is None:
+        return 1.0
+    y = max(0.0, -float(found.ineqlin.marginals[0])) / unit
+    least = np.maximum(best.proof.gap - best.proof.error, 0.0)
+    low = _proved(model, y * least - counted, found.eqlin.marginals[: model.n_states], epochs, 10, terms=y * least + counted)
+    return min(1.0, y * regret / epochs * (1 + 8 * EPSILON) - low / epochs * (1 - 8 * EPSILON) + 1e-15)
 
 
 def _flow(model: CTMDP, epochs: float, used: np.ndarray | None = None) -> dict[str, Any]:
@@ -90,8 +126,14 @@ def proved_least(best: Optimum, epochs: float, told: np.ndarray, worth: np.ndarr
 def _proved(model: CTMDP, price: np.ndarray, v: np.ndarray, epochs: float, roundings: int, used: np.ndarray | None = None,
             terms: np.ndarray | None = None) -> float:
     """Return N w - (max v - min v), rounded downwards, with the largest w that price - v(s) + Σ p v >= w allows for the `used`."""
-    left = price - v[model.pair_state] + model.matrix @ v
-    size = np.abs(price if terms is None else terms) + np.abs(v[model.pair_state]) + model.matrix @ np.abs(v)
-    left -= (model.n_states + roundings) * EPSILON * size
+    left = rounded_down(model, price, v, np.abs(price if terms is None else terms), roundings)
     w = float((left if used is None else left[used]).min())
     return epochs * w - float(np.ptp(v)) - 8 * EPSILON * (epochs * abs(w) + 2 * float(np.abs(v).max()))
+
+
+def rounded_down(model: CTMDP, price: np.ndarray, v: np.ndarray, terms: np.ndarray, roundings: int = 10) -> np.ndarray:
+    """Return price - v(s) + Σ p v per pair, rounded downwards; `terms` is the size of what `price` is made of."""
+    left: np.ndarray = price - v[model.pair_state] + model.matrix @ v
+    size: np.ndarray = terms + np.abs(v[model.pair_state]) + model.matrix @ np.abs(v)
+    left -= (model.n_states + roundings) * EPSILON * size
+    return left

@@ -151,6 +151,7 @@ def bounds_at_epochs(d: Difficulty, epochs: float) -> dict[str, Any]:
         "payable_bound": value_or_none(lambda: d.payable_bound(epochs)),
         "bound_at": None if found is None else found.value,
         "bound_at_low": None if found is None else found.low,
+        "bound_proved": value_or_none(lambda: float(d.bound_against(found.models, epochs))) if found and found.models else None,
         "alternatives": [{"regime": a.label, "price": a.price, "loss": a.loss} for a in (found.alternatives if found else ())],
     }
 
@@ -161,7 +162,11 @@ def _epoch_rows(d: Difficulty, epochs: float | None) -> list[tuple[str, str, str
         return []
     at = bounds_at_epochs(d, epochs)
     payable = f"at N = {epochs:g} decisions, of which {_show(at['payable_bound'])} can be paid"
-    return [("C(M) log N", _show(at["lower_bound"]), payable), ("bound at N", *_bound_words(d, epochs))]
+    rows = [("C(M) log N", _show(at["lower_bound"]), payable), ("bound at N", *_bound_words(d, epochs))]
+    if at["bound_proved"] is None:
+        return rows
+    words = "of that, what no learner avoids here and in all those models, no constant left out"
+    return [*rows, ("proved at N", _show(at["bound_proved"]), words)]
 
 
 def _bound_words(d: Difficulty, epochs: float) -> tuple[str, str]:

@@ -64,8 +64,9 @@ def _rows(m: CTMDP, where: Any) -> None:
     bad = np.flatnonzero(~((p > 0) & (p <= 1 + ROW_TOLERANCE)))
     if bad.size:
         to = m.states[m.next_state[bad[0]]]
-        raise ModelError(f"transition{where(pair[bad[0]])} to {to!r} is {shown(p[bad[0]])}; a probability must lie in [0, 1]. "
-                         "Correct the entry.")
+        rule = ("a jump that is listed must have a chance above 0. Leave it out (`CTMDP.from_pairs`)." if p[bad[0]] == 0
+                else "a probability must lie in [0, 1]. Correct the entry.")
+        raise ModelError(f"transition{where(pair[bad[0]])} to {to!r} is {shown(p[bad[0]])}; {rule}")
     unsorted = np.flatnonzero((np.diff(m.next_state) <= 0) & (np.diff(pair) == 0))
     if unsorted.size:
         to = m.states[m.next_state[unsorted[0] + 1]]

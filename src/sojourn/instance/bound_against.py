@@ -1,0 +1,140 @@
+"""What every learner loses within N decisions, in a model or in one of some others: proved, with no constant left out.
+
+The regret in M is at least that of the cheapest visits that keep all conditions of instance/told_apart.py, a linear programme
+with a proof (instance/visits_program.py).  The more may be lost elsewhere, the weaker the conditions: price and loss meet once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import ModelError, ParameterError, TooLarge
+from sojourn.instance.gaps import Optimum, optimum
+from sojourn.instance.tilting import divergences, written
+from sojourn.instance.told_apart import Apart
+from sojourn.instance.visits_program import cheapest, lost_by_then, proved_least
+from sojourn.model.ctmdp import CTMDP, require_model
+from sojourn.solving.evaluate import evaluate
+
+MOST_PAIRS = 150
+FAINTEST = 1e-12  # of what can be lost at all, below which nothing is looked for
+MEET = 1e-5  # relative difference at which price and loss have met
+
+
+@dataclass(frozen=True, eq=False)
+class BoundAgainst(float):
+    """What every learner loses in a model, reward, unless it loses more than `elsewhere` in one of the others: proved.
+
+    Where nothing else was asked for `elsewhere` is the bound itself: every learner loses so much in one of them.  It is lost
+    `within` so many of the `epochs` decisions.  `visits`, an (S, A) table, are the cheapest that keep all conditions; NaN
+    where there are none.
+    """
+
+    value: float
+    epochs: float
+    within: float
+    elsewhere: float
+    visits: np.ndarray
+
+    def __new__(cls, value: float, *details: Any, **named: Any) -> BoundAgainst:
+        return super().__new__(cls, value)
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+def bound_against(
+    here: Optimum, shares: np.ndarray, others: Sequence[CTMDP], epochs: float, elsewhere: float | None
+) -> BoundAgainst:
+    """Return the bound; `shares` are good play's shares of decisions per state."""
+    if not others:
+        raise ParameterError("there is no other model to compare with; give one, or those of `bound_at(epochs).models`.")
+    if here.model.n_pairs > MOST_PAIRS:
+        raise TooLarge(f"models are compared up to {MOST_PAIRS} pairs; these have {here.model.n_pairs}.")
+    for other in others:
+        require_comparable(here.model, other)
+    best = [optimum(other) for other in others]
+    theirs = [evaluate(one.model, one.policy).stationary for one in best]
+    small = written(here.model, here.model.bounds, True)
+    told = [divergences(small, one.model.rate[:, None] * one.model.matrix.toarray()) * (1 + 1e-12) + 1e-15 for one in best]
+
+    def at(within: float) -> BoundAgainst:
+        apart = [Apart(here, one, nats, per_pair(here, shares), per_pair(one, law), within)
+                 for one, law, nats in zip(best, theirs, told)]
+        return met(here, apart, within, elsewhere)
+
+    return replace(lost_by_then(at, epochs), epochs=epochs)
+
+
+def per_pair(best: Optimum, shares: np.ndarray) -> np.ndarray:
+    """Return the shares of decisions of good play per pair."""
+    found = np.zeros(best.model.n_pairs)
+    found[best.model.policy_pairs(best.policy)] = shares
+    return found
+
+
+def met(here: Optimum, apart: list[Apart], epochs: float, elsewhere: float | None) -> BoundAgainst:
+    """Return the bound within so many decisions; with None, at the largest loss elsewhere that it is not below."""
+    if elsewhere is not None:
+        return priced(here, apart, epochs, elsewhere)
+    high = epochs * max(float(here.gap.max()), *(float(one.there.gap.max()) for one in apart), 1e-300)
+    low, faintest, found = 0.0, high * FAINTEST, nothing(here, epochs, 0.0)
+    while high > max(low, faintest) * (1 + MEET):
+        regret = math.sqrt(max(low, faintest) * high)
+        middle = priced(here, apart, epochs, regret)
+        if middle >= regret:
+            low, found = regret, replace(middle, value=regret)
+        else:
+            high = regret
+    return found
+
+
+def nothing(here: Optimum, epochs: float, elsewhere: float) -> BoundAgainst:
+    """Return the bound where none is proved."""
+    return BoundAgainst(0.0, epochs, epochs, elsewhere, here.model.table(np.full(here.model.n_pairs, np.nan)))
+
+
+def priced(here: Optimum, apart: list[Apart], epochs: float, elsewhere: float) -> BoundAgainst:
+    """Return what whoever loses at most `elsewhere` in each of the others loses here, at least."""
+    parts = [one.conditions(elsewhere) for one in apart]
+    told, nats = np.vstack([t for t, _ in parts]), np.concatenate([n for _, n in parts])
+    found = cheapest(here, epochs, told, nats) if (nats > 0).any() else None
+    if found is None:
+        return nothing(here, epochs, elsewhere)
+    y = np.where(np.isfinite(found.per_nat), np.maximum(found.per_nat, 0.0), 0.0)
+    low = proved_least(here, epochs, told, np.nan_to_num(found.worth), y) + float(y @ nats) * (1 - 1e-12)
+    return BoundAgainst(max(low, 0.0), epochs, epochs, elsewhere, here.model.table(found.visits))
+
+
+def require_comparable(model: CTMDP, other: CTMDP) -> None:
+    """Raise unless the two differ in rows and rates only, and no jump tells them apart for certain."""
+    require_model(other)
+    same = {"states": list(model.states) == list(other.states), "actions": list(model.actions) == list(other.actions),
+            "admissible pairs": np.array_equal(model.pair_state, other.pair_state)
+            and np.array_equal(model.pair_action, other.pair_action), "laws of holding times": model.holding == other.holding}
+    for what in (name for name, equal in same.items() if not equal):
+        raise ModelError(f"the other model has different {what}; a learner that may meet either of the two would see that at once. "
+                         "Make it with `model.replace(probability=..., rate=...)`.")
+    for name in ("reward", "running"):
+        off = np.flatnonzero(getattr(model, name) != getattr(other, name))
+        if off.size:
+            own, theirs = getattr(model, name)[off[0]], getattr(other, name)[off[0]]
+            raise ModelError(f"{name} of {pair_label(model, off[0])} is {own:g}, and {theirs:g} in the other model ({off.size} "
+                             "differ in all); rewards are known to a learner. Let the other have the same.")
+    possible, there = model.matrix.toarray() > 0, other.matrix.toarray() > 0
+    paid = [written(one, one.bounds, True).paid for one in (model, other)]
+    for pair, state in np.argwhere(possible & (~there | (paid[0] != paid[1])))[:1]:
+        why, remedy = "is impossible", "Give it a small chance"
+        if there[pair, state]:
+            why, remedy = "pays something else", "Let it pay the same"
+        raise ModelError(f"the jump to {model.states.label(state)} under {pair_label(model, pair)} {why} in the other model: the "
+                         f"first such jump would tell them apart for certain. {remedy} there.")
+
+
+def pair_label(model: CTMDP, pair: int) -> str:
+    return f"action {model.actions.label(model.pair_action[pair])} in state {model.states.label(model.pair_state[pair])}"
