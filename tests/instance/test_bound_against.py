@@ -172,6 +172,11 @@ def test_it_does_not_depend_on_units_and_grows_with_the_list_and_with_n(river, u
     assert river.bound_against(upstream, 1e4, elsewhere=bound / 4) > bound > river.bound_against(upstream, 1e4, elsewhere=4 * bound)
 
 
+def test_a_few_decisions_are_enough_to_prove_something():
+    few = [sojourn.difficulty(arms()).bound_against(arms(second), n) for second in (2.2, 4.0) for n in (1, 2, 10, 50)]
+    assert all(0 < bound < 50 for bound in few) and (np.diff(few[:4]) >= 0).all()
+
+
 def test_a_model_that_is_none_to_fear_and_one_that_is_the_same_prove_nothing(river):
     near = river.model.replace(rate=river.model.rate * 1.001)
     assert river.bound_against(near, 1e4) < 1e-3 and river.bound_against(river.model, 1e4) == 0
