@@ -8,6 +8,7 @@ import pytest
 import sojourn
 from sojourn.errors import ModelError, ParameterError, TooLarge
 from sojourn.instance.gaps import optimum
+from sojourn.instance.tilting import divergences, written
 from sojourn.instance.told_apart import charge, tangents
 from sojourn.instance.visits_program import largest_share
 from sojourn.model.ctmdp import CTMDP
@@ -52,7 +53,7 @@ def sequential_test(model, other, epochs, level, runs, rng):
 def test_a_sequential_test_of_two_arms_pays_little_more_and_never_less(second, epochs, level):
     """Five standard errors: false alarms less than once in a million."""
     model, other = arms(), arms(second)
-    here, error, there, doubt = sequential_test(model, other, epochs, level, 40_000, np.random.default_rng(7))
+    here, error, there, doubt = sequential_test(model, other, epochs, level, 20_000, np.random.default_rng(7))
     bound = sojourn.difficulty(model).bound_against(other, epochs, elsewhere=there + 5 * doubt)
     assert here + 5 * error > bound > 0.7 * here
 
@@ -167,8 +168,8 @@ def test_it_does_not_depend_on_units_and_grows_with_the_list_and_with_n(river, u
     models = river.bound_at(1e4).models
     more = [float(river.bound_against(models[:k], 1e4)) for k in range(1, len(models) + 1)]
     assert bound > 0 and (np.diff(more) >= -1e-4 * more[-1]).all() and more[-1] > 1.01 * more[0]
-    values = [river.bound_against(upstream, n) for n in (100, 1e3, 1e4, 1e5, 1e7)]
-    assert (np.diff(values) >= -1e-9).all() and values[-1].within < 1e7 == values[-1].epochs
+    values = [river.bound_against(upstream, n) for n in (100, 1e3, 1e4, 1e5, 1e8, 1e12)]
+    assert (np.diff(values) >= -1e-9).all() and values[-1].within < 1e12 == values[-1].epochs
     assert river.bound_against(upstream, 1e4, elsewhere=bound / 4) > bound > river.bound_against(upstream, 1e4, elsewhere=4 * bound)
 
 
@@ -180,6 +181,30 @@ def test_a_few_decisions_are_enough_to_prove_something():
 def test_a_model_that_is_none_to_fear_and_one_that_is_the_same_prove_nothing(river):
     near = river.model.replace(rate=river.model.rate * 1.001)
     assert river.bound_against(near, 1e4) < 1e-3 and river.bound_against(river.model, 1e4) == 0
+    ties = CTMDP.from_arrays(np.ones((1, 2, 1)), [[2.0, 2.0]], [[1.0, 1.0]], rate_bounds=(1, 3))
+    assert sojourn.difficulty(ties).bound_against(ties.replace(rate=[2.5, 2.5]), 1e4) == 0
+
+
+def test_rewards_of_any_size_and_jumps_that_hardly_ever_are_end_in_a_number():
+    def small(unit, second=1.5):
+        return CTMDP.from_arrays(np.ones((1, 2, 1)), [[2.0, second]], [[unit, 1.1 * unit]], rate_bounds=(0.5, 6))
+
+    for unit in (1e-200, 1e-100, 1e90):
+        found = sojourn.difficulty(small(unit)).bound_against(small(unit, 2.2), 1e6)
+        assert found == pytest.approx(unit * sojourn.difficulty(arms()).bound_against(arms(2.2), 1e6), rel=1e-4)
+
+    def model(chance):
+        return CTMDP.from_mdp(np.array([[[0.5, 0.5], [0.5, 0.5]], [[0.5, 0.5], [1 - chance, chance]]]), [[0, 0.1], [1, 1.3]])
+
+    for chance in (1e-10, 1e-16, 1e-17, 1e-200):
+        there = model(chance)
+        told = divergences(written(model(0.6), (1.0, 1.0), True), there.rate[:, None] * there.matrix.toarray())
+        assert told[3] == pytest.approx(0.6 * math.log(0.6 / chance) + 0.4 * math.log(0.4 / (1 - chance)), rel=1e-14)
+        assert 0 <= sojourn.difficulty(model(0.6)).bound_against(there, 100) < 100
+
+
+def test_a_part_of_a_decision_does_not_count():
+    assert sojourn.difficulty(arms()).bound_against(arms(2.2), 1.99) == sojourn.difficulty(arms()).bound_against(arms(2.2), 1)
 
 
 def test_what_cannot_be_compared_is_said_in_words(river, upstream):
@@ -198,8 +223,11 @@ def test_what_cannot_be_compared_is_said_in_words(river, upstream):
         river.bound_against(upstream, 1e4, elsewhere=-1.0)
     with pytest.raises(ParameterError, match="no other model"):
         river.bound_against([], 1e4)
-    with pytest.raises(ModelError, match="must be a CTMDP"):
-        river.bound_against(["river"], 1e4)
+    for wrong in (["river"], None, 5):
+        with pytest.raises(ModelError, match="must be a CTMDP"):
+            river.bound_against(wrong, 1e4)
+    with pytest.raises(TooLarge, match=r"1e\+12 decisions"):
+        river.bound_against(upstream, 1e13)
     large = sojourn.difficulty(sojourn.make("admission", capacity=300))
     with pytest.raises(TooLarge, match="up to 150 pairs"):
         large.bound_against(large.model, 1e4)

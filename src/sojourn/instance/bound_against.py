@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ModelError, ParameterError, TooLarge
+from sojourn.instance.bound_at import MOST_EPOCHS, MOST_PAIRS
 from sojourn.instance.gaps import Optimum, optimum
 from sojourn.instance.tilting import divergences, written
 from sojourn.instance.told_apart import Apart
@@ -21,7 +22,6 @@ from sojourn.instance.visits_program import cheapest, lost_by_then, proved_least
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.solving.evaluate import evaluate
 
-MOST_PAIRS = 150
 FAINTEST = 1e-12  # of what can be lost at all, below which nothing is looked for
 MEET = 1e-5  # relative difference at which price and loss have met
 
@@ -54,8 +54,9 @@ def bound_against(
     """Return the bound; `shares` are good play's shares of decisions per state."""
     if not others:
         raise ParameterError("there is no other model to compare with; give one, or those of `bound_at(epochs).models`.")
-    if here.model.n_pairs > MOST_PAIRS:
-        raise TooLarge(f"models are compared up to {MOST_PAIRS} pairs; these have {here.model.n_pairs}.")
+    if here.model.n_pairs > MOST_PAIRS or epochs > MOST_EPOCHS:
+        raise TooLarge(f"models are compared up to {MOST_PAIRS} pairs and {MOST_EPOCHS:g} decisions, as far as the digits reach; "
+                       f"these have {here.model.n_pairs} pairs, and N is {epochs:g}.")
     for other in others:
         require_comparable(here.model, other)
     best = [optimum(other) for other in others]
@@ -68,7 +69,7 @@ def bound_against(
                  for one, law, nats in zip(best, theirs, told)]
         return met(here, apart, within, elsewhere)
 
-    return replace(lost_by_then(at, epochs), epochs=epochs)
+    return replace(lost_by_then(at, math.floor(epochs)), epochs=epochs)
 
 
 def per_pair(best: Optimum, shares: np.ndarray) -> np.ndarray:
@@ -82,10 +83,10 @@ def met(here: Optimum, apart: list[Apart], epochs: float, elsewhere: float | Non
     """Return the bound within so many decisions; with None, at the largest loss elsewhere that it is not below."""
     if elsewhere is not None:
         return priced(here, apart, epochs, elsewhere)
-    high = epochs * max(float(here.gap.max()), *(float(one.there.gap.max()) for one in apart), 1e-300)
+    high = epochs * max(float(here.gap.max()), *(float(one.there.gap.max()) for one in apart))
     low, faintest, found = 0.0, high * FAINTEST, nothing(here, epochs, 0.0)
-    while high > max(low, faintest) * (1 + MEET):
-        regret = math.sqrt(max(low, faintest) * high)
+    while math.inf > high > max(low, faintest) * (1 + MEET):
+        regret = math.sqrt(max(low, faintest)) * math.sqrt(high)
         middle = priced(here, apart, epochs, regret)
         if middle >= regret:
             low, found = regret, replace(middle, value=regret)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -220,13 +220,13 @@ class Difficulty(RegretBounds):
             self.bounds_at[key] = bound_at(self.optimum, self.rate_bounds, self.visit_shares, *key)
         return self.bounds_at[key]
 
-    def bound_against(self, others: CTMDP | Sequence[CTMDP], epochs: float, elsewhere: float | None = None) -> BoundAgainst:
+    def bound_against(self, others: CTMDP | Iterable[CTMDP], epochs: float, elsewhere: float | None = None) -> BoundAgainst:
         """Return what every learner loses here in N decisions, reward, unless it loses more than `elsewhere` in one of `others`.
 
         With None: what every learner loses here or in one of them.  Others are models with other rows and rates in which another
         way to play is best, as those of `bound_at(N).models`.  Proved, with no constant left out, whatever a learner knows, as long
-        as it is the same of all these models.  A float with details: see `sojourn.results.BoundAgainst`.
-        Derivation: docs/difficulty.md
+        as it is the same of all these models (where jumps pay: what each pays, not the mean of a choice, which differs).
+        A float with details: see `sojourn.results.BoundAgainst`.   Derivation: docs/difficulty.md
 
         >>> model = CTMDP.from_arrays([[[1.0], [1.0]]], [[2.0, 1.5]], [[1.0, 1.1]], rate_bounds=(0.5, 6))  # two arms
         >>> other = model.replace(rate=[2.0, 2.2])  # where the second is the better one
@@ -235,7 +235,7 @@ class Difficulty(RegretBounds):
         """
         if elsewhere is not None and not (elsewhere := real_number("elsewhere", elsewhere)) > 0:
             raise ParameterError(f"elsewhere is {elsewhere:g}; what may be lost in other models is a positive amount of reward.")
-        models = [others] if isinstance(others, CTMDP) else list(others)
+        models = list(others) if isinstance(others, Iterable) else [others]
         for other in models:
             require_model(other)
             other.knowledge(self.rate_bounds)  # raises where a rate lies outside

@@ -76,9 +76,11 @@ def value(model: Written, intensity: np.ndarray, pairs: np.ndarray) -> tuple[flo
 def divergences(model: Written, intensity: np.ndarray) -> np.ndarray:
     """Return KL of every pair's row and rate from the true ones, nats per visit.   Paper: eq:KLdiff"""
     seen = model.row > 0
-    z = np.where(seen, intensity / (np.where(seen, model.row, 1.0) * model.rate[:, None]) - 1, 0.0)
+    ratio = np.where(seen, intensity / (np.where(seen, model.row, 1.0) * model.rate[:, None]), 1.0)
+    z = ratio - 1
     small = z * z * (1 / 2 - z * (1 / 3 - z * (1 / 4 - z * (1 / 5 - z / 6))))
-    off = np.where(np.abs(z) < 1e-3, small, z - np.log1p(z))
+    with np.errstate(divide="ignore"):
+        off = np.where(np.abs(z) < 1e-3, small, z - np.log(ratio))
     found: np.ndarray = (model.row * off).sum(axis=1) + np.where(seen, 0.0, intensity).sum(axis=1) / model.rate
     return found
 

@@ -36,6 +36,7 @@ NEAREST = 1e-6  # to the largest z, of a tangent
 LIVED_IN = 0.9  # a share is looked at where good play in M has so much of it, and in M' less than half
 ROUNDS = 6  # in which v and B are made to fit each other
 SAFE = 1 + 1e-12  # for rounding
+ROUNDING = 1e-15  # of a kl, whose terms nearly cancel where z is near q
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +84,10 @@ def tangents(top: float, q: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return np.zeros(0), np.zeros(0), np.zeros(0)
     q = max(q, 1e-300)
     below = np.geomspace(NEAREST, top - q, TANGENTS + 1)[:-1]
+    below = np.concatenate([below, top - q - np.geomspace(1e-3, 0.5, TANGENTS // 2) * (top - q)])  # and near q
     z = top - below
     up, down = np.log(z / q), np.log1p(-z) - math.log1p(-q)
-    return z * up + (1 - z) * down, up - down, below
+    return z * up + (1 - z) * down - ROUNDING, up - down, below
 
 
 def charge(here: Optimum, there: Optimum, epochs: float, chance: float) -> tuple[float, float]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from sojourn.instance.gaps import Optimum
 from sojourn.model.ctmdp import CTMDP
+from sojourn.solving.chain import row_defect
 from sojourn.solving.optimality import EPSILON
 
 B = TypeVar("B", bound=float)
@@ -55,11 +56,11 @@ def cheapest(best: Optimum, epochs: float, told: np.ndarray, nats: np.ndarray) -
 
 def lost_by_then(bound_within: Callable[[float], B], epochs: float) -> B:
     """Return the largest bound within N, N/10, N/100, ... decisions, back until two bring no more: what is lost stays lost."""
-    found, within, vain = bound_within(epochs), epochs / 10, 0
+    found, within, vain = bound_within(epochs), epochs // 10, 0
     while within >= 10 and vain < 2 and found < math.inf:
         before = bound_within(within)
-        found, vain = (before, 0) if found < before < math.inf else (found, vain + 1)
-        within /= 10
+        found, vain = (before, 0) if found < before < math.inf else (found, vain + (found > 0))
+        within //= 10
     return found
 
 
@@ -99,7 +100,7 @@ def largest_share(best: Optimum, epochs: float, counted: np.ndarray, regret: flo
     y = max(0.0, -float(found.ineqlin.marginals[0])) / unit
     least = np.maximum(best.proof.gap - best.proof.error, 0.0)
     low = _proved(model, y * least - counted, found.eqlin.marginals[: model.n_states], epochs, 10, terms=y * least + counted)
-    return min(1.0, y * regret / epochs * (1 + 8 * EPSILON) - low / epochs * (1 - 8 * EPSILON) + 1e-15)
+    return min(1.0, (y * regret - low + 8 * EPSILON * (y * regret + abs(low))) / epochs + 1e-15)
 
 
 def _flow(model: CTMDP, epochs: float, used: np.ndarray | None = None) -> dict[str, Any]:
@@ -132,8 +133,11 @@ def _proved(model: CTMDP, price: np.ndarray, v: np.ndarray, epochs: float, round
 
 
 def rounded_down(model: CTMDP, price: np.ndarray, v: np.ndarray, terms: np.ndarray, roundings: int = 10) -> np.ndarray:
-    """Return price - v(s) + Σ p v per pair, rounded downwards; `terms` is the size of what `price` is made of."""
+    """Return price - v(s) + Σ p v per pair, rounded downwards; `terms` is the size of what `price` is made of.
+
+    Rows count as divided by their sums, which may be off by rounding.
+    """
     left: np.ndarray = price - v[model.pair_state] + model.matrix @ v
     size: np.ndarray = terms + np.abs(v[model.pair_state]) + model.matrix @ np.abs(v)
-    left -= (model.n_states + roundings) * EPSILON * size
+    left -= (model.n_states + roundings) * EPSILON * size + row_defect(model) * (model.matrix @ np.abs(v))
     return left
