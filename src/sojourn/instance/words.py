@@ -165,19 +165,18 @@ def _epoch_rows(d: Difficulty, epochs: float | None) -> list[tuple[str, str, str
     rows = [("C(M) log N", _show(at["lower_bound"]), payable), ("bound at N", *_bound_words(d, epochs))]
     if at["bound_proved"] is None:
         return rows
-    words = "of that, what no learner avoids here and in all those models, no constant left out"
+    words = "the part of it that is a theorem: no learner avoids it here and in all those models, no constant left out"
     return [*rows, ("proved at N", _show(at["bound_proved"]), words)]
 
 
 def _bound_words(d: Difficulty, epochs: float) -> tuple[str, str]:
     """Return the bound at N decisions, and what it is owed to."""
-    what = "what every learner loses here or in a model nearby, to first order"
     try:
         found = d.bound_at(epochs)
     except SojournError as error:
         return "not available", str(error)
     owed = "".join(f"; dearest to rule out: {a.label}" for a in found.alternatives[:1])
-    return _show(found.value), f"{what}, proved to be at least {found.low:.6g} for {found.listed} models{owed}"
+    return _show(found.value), f"what every learner loses here or in one of {found.listed} models nearby, to first order{owed}"
 
 
 def _diameter_words(d: Difficulty) -> str:
