@@ -23,7 +23,7 @@ from sojourn.instance.difficulty import Difficulty, difficulty
 from sojourn.model.ctmdp import CTMDP
 from sojourn.zoo.catalogue import make
 
-LINES = ("river-13002", "river-8006", "river-swim:small_reward=0.35")
+LINES = ("river-13002", "river-15007", "river-8006", "river-swim:small_reward=0.35")
 ELSEWHERE = (0.5, 1, 1.5, 2, 3, 4, 6, 9)  # times C(M) log N that may be lost nearby: what the models to be tried are found for
 DEAREST = 3  # of them, for each of these
 

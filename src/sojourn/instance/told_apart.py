@@ -31,7 +31,7 @@ from sojourn.instance.visits_program import charged, largest_share, rounded_down
 
 CHANCES = (0.1, 0.03, 0.01, 0.001)  # ε
 PARTS = (0.6, 0.9)  # θ
-TANGENTS = 20
+TANGENTS = 8
 NEAREST = 1e-6  # to the largest z, of a tangent
 LIVED_IN = 0.9  # a share is looked at where good play in M has so much of it, and in M' less than half
 ROUNDS = 6  # in which v and B are made to fit each other
