@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sojourn.learn.catalogue import learner
+from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.simulate import simulate
 from sojourn.zoo.catalogue import make
 
@@ -42,3 +43,15 @@ def test_a_constant_running_reward_changes_no_decision(name):
     model = model.replace(reward=np.round(model.reward * 2**20) / 2**20, running=np.round(model.running * 2**20) / 2**20)
     level = 2.0**10 * np.ceil(np.abs(model.running).max() + np.abs(model.reward).max())
     assert np.array_equal(visits(name, model), visits(name, model.replace(running=model.running + level)))
+
+
+@pytest.mark.parametrize("name", ["ct-kl-ucrl", "ct-joint-ucrl"])
+def test_rewards_in_another_unit_change_no_decision_where_states_may_fall_apart(name):
+    """Jumps that are certain: the optimistic policy has states that never meet, whose values are not used in any unit."""
+    rng = np.random.default_rng(3)
+    to = np.where(np.arange(24) % 3 == 0, (np.arange(24) // 3 + 1) % 8, rng.integers(0, 8, 24))
+    model = CTMDP.from_pairs(np.repeat(np.arange(8), 3), np.tile(np.arange(3), 8), np.eye(8)[to], rng.uniform(0.5, 5, 24),
+                             rng.normal(size=24), rng.normal(size=24))
+    for power in (-40, -13, 40):
+        scaled = model.replace(reward=model.reward * 2.0**power, running=model.running * 2.0**power)
+        assert np.array_equal(visits(name, model), visits(name, scaled))

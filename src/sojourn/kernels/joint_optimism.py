@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sojourn.kernels.jit import inner, kernel
-from sojourn.kernels.kl_optimism import moved
+from sojourn.kernels.kl_optimism import chosen
 from sojourn.kernels.kl_row import kl_row, kl_row_reference
 from sojourn.kernels.least_divergence import excess
+from sojourn.kernels.turns import advance
 
 STEPS = 200
 
@@ -262,8 +263,8 @@ def joint_bellman(u, problem):
 
 
 @kernel
-def joint_optimism(u, tolerance, max_steps, problem):
-    """Policy iteration over the extended model until one Bellman step has span(Tu - u) < tolerance; as kl_optimism."""
+def joint_optimism(u, tolerance, max_steps, problem, course):
+    """Iterate over the extended model until one Bellman step has span(Tu - u) < tolerance; as kl_optimism."""
     low, high = -np.inf, np.inf
     pair, rate = np.zeros(len(u), dtype=np.int64), np.zeros(len(problem.reward))
     for step in range(max_steps):
@@ -272,5 +273,5 @@ def joint_optimism(u, tolerance, max_steps, problem):
         high = (u_next - u).max()
         if high - low < tolerance:
             return pair, rate[pair], low, high, step + 1, True
-        moved(u, u_next, low, step, pair, rate, rows, next_state, problem)
+        advance(u, u_next, low, high, course, chosen(problem, next_state, rows, rate), pair)
     return pair, rate[pair], low, high, max_steps, False

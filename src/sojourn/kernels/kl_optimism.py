@@ -1,4 +1,4 @@
-"""Optimism over KL confidence sets: the exponential-KL interval, and policy iteration over it and the balls of kernels/kl_row.py.
+"""Optimism over KL confidence sets: the exponential-KL interval, and planning over it and the balls of kernels/kl_row.py.
 
 Interval: the rates l with l m - 1 - log(l m) <= x, m the plain mean holding time: between the two roots of y - 1 - log y = x.
 """
@@ -10,8 +10,9 @@ import numpy as np
 
 from sojourn.kernels.jit import inner, kernel
 from sojourn.kernels.kl_row import STEPS, kl_row, kl_row_reference
-from sojourn.kernels.planning import Model, evaluate_policy
-from sojourn.kernels.swept_planning import DENSE, move_swept
+from sojourn.kernels.planning import Model
+from sojourn.kernels.swept_planning import DENSE
+from sojourn.kernels.turns import advance
 
 
 def exponential_interval_reference(x):
@@ -176,35 +177,23 @@ def kl_bellman(u, problem):
 
 
 @inner
-def moved(u, u_next, low, step, pair, rate, rows, next_state, problem):
-    """Move u to the values of the policy `pair` on the rows and rates chosen for it; every fourth time a damped Bellman step."""
-    if step % 4 < 3:
-        bias, reward = np.empty(len(u)), problem.reward
-        model = Model(problem.pair_start, problem.row_start, next_state, rows, reward, problem.running, rate)
-        if len(u) > DENSE:
-            bias[:] = u
-            move_swept(model, pair, bias)
-        else:
-            evaluate_policy(model, pair, bias)
-        if np.isfinite(bias).all() and np.abs(bias).max() < 1e7 * (1.0 + np.abs(u).max() + np.abs(reward).max()):
-            u[:] = bias
-            return
-    u += 0.9 * (u_next - u) - 0.9 * low
-
-
-@inner
 def aim(row_start, next_state, best):
     """Let the last place of every row be the state `best`."""
     for i in range(len(row_start) - 1):
         next_state[row_start[i + 1] - 1] = best
 
 
-@kernel
-def kl_optimism(u, tolerance, max_steps, problem):
-    """Policy iteration over the extended model until one Bellman step has span(Tu - u) < tolerance; u is changed in place.
+@inner
+def chosen(problem, next_state, rows, rate):
+    """Return the model that a Bellman step chose out of the sets."""
+    return Model(problem.pair_start, problem.row_start, next_state, rows, problem.reward, problem.running, rate)
 
-    Returns (pair, rate, low, high, steps, converged), low and high the extremes of Tu - u.  Every fourth step is a damped
-    Bellman step.
+
+@kernel
+def kl_optimism(u, tolerance, max_steps, problem, course):
+    """Iterate over the extended model until one Bellman step has span(Tu - u) < tolerance; u and `course` are changed in place.
+
+    Returns (pair, rate, low, high, steps, converged), low and high the extremes of Tu - u.  How u moves: kernels/turns.py.
     """
     low, high = -np.inf, np.inf
     pair, rate = np.zeros(len(u), dtype=np.int64), np.zeros(len(problem.reward))
@@ -216,5 +205,5 @@ def kl_optimism(u, tolerance, max_steps, problem):
         high = (u_next - u).max()
         if high - low < tolerance:
             return pair, rate[pair], low, high, step + 1, True
-        moved(u, u_next, low, step, pair, rate, rows, problem.next_state, problem)
+        advance(u, u_next, low, high, course, chosen(problem, problem.next_state, rows, rate), pair)
     return pair, rate[pair], low, high, max_steps, False

@@ -77,8 +77,12 @@ def best_policy_swept(model, allowed, pair):
 
 
 @inner
-def move_swept(model, pair, u):
-    """Move u towards the bias of the policy `pair`, by sweeps until the residual is CLOSER."""
+def move_swept(model, pair, u, stretch, closer, most):
+    """Move u towards the bias of the policy `pair`, by at most `most` sweeps until the residual is `closer` of what it was.
+
+    Return the gain as it then appears.  Each change is taken `stretch` times: with 1 a line of states is settled in one sweep, but
+    where states are visited in turn the values may go round for ever; with less they do not.
+    """
     n = len(u)
     visit = np.empty(len(model.rate))
     for i in range(len(visit)):
@@ -88,9 +92,10 @@ def move_swept(model, pair, u):
     for s in range(n):
         xy[s, 0] = u[s]
     gain, first = 0.0, 0.0
-    for sweep in range(IN_A_ROW):
-        gain, width = sweep_pair(start, to, p, reward, time, xy, grown, sweep % 2 == 1)
+    for sweep in range(most):
+        gain, width = sweep_pair(start, to, p, reward, time, xy, grown, sweep % 2 == 1, stretch)
         first = max(first, width)
-        if sweep > 0 and width <= CLOSER * first:
+        if sweep > 0 and width <= closer * first:
             break
     settled(xy, gain, u)
+    return gain

@@ -18,7 +18,7 @@ import numpy as np
 
 from sojourn.kernels.joint_optimism import JointProblem, joint_optimism, joint_threshold
 from sojourn.learn.counts import Counts
-from sojourn.learn.optimism import Improved
+from sojourn.learn.optimism import TurnIteration
 from sojourn.model.knowledge import Knowledge
 
 NONE = np.zeros(0, dtype=np.int64)
@@ -30,9 +30,9 @@ class JointSet:
 
     problem: JointProblem
 
-    def iteration(self) -> JointIteration:
+    def iteration(self) -> TurnIteration:
         """Return how extended iteration (learn/optimism.py) plans over this set."""
-        return JointIteration(self.problem)
+        return TurnIteration(joint_optimism, self.problem)
 
     def lacks(self, transition: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Return per pair D(Q) - x of a model with this (P, S) matrix of transitions and these rates: the set holds it if <= 0."""
@@ -68,17 +68,3 @@ def joint_set(counts: Counts, knowledge: Knowledge, level: float) -> JointSet:
         np.insert(count, at, 0).astype(np.float64),
         counts.holding_sum.copy(), bound, support_start, np.array(knowledge.support_state) if known else NONE,
         np.array(knowledge.reward), np.array(knowledge.running), float(knowledge.rate_min), float(knowledge.rate_max)))
-
-
-class JointIteration:
-    """Policy iteration over the joint set."""
-
-    remedy = "Are all states able to reach each other?"
-
-    def __init__(self, problem: JointProblem):
-        self.problem = problem
-
-    def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
-        """Take at most `most` steps on u, in place."""
-        pair, rate, low, high, steps, converged = joint_optimism(u, tolerance, most, self.problem)
-        return Improved(pair, rate, int(steps), float(low), float(high), bool(converged))

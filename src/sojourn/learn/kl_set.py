@@ -16,7 +16,7 @@ import numpy as np
 
 from sojourn.kernels.kl_optimism import KLProblem, kl_optimism, kl_sets
 from sojourn.learn.counts import Counts
-from sojourn.learn.optimism import Improved
+from sojourn.learn.optimism import TurnIteration
 from sojourn.learn.posterior import Posterior
 
 
@@ -34,9 +34,14 @@ class KLSet:
     rate_high: np.ndarray
     empty_intervals: int
 
-    def iteration(self) -> KLIteration:
+    def iteration(self) -> TurnIteration:
         """Return how extended iteration (learn/optimism.py) plans over this set."""
-        return KLIteration(self)
+        rows = self.rows
+        empirical = self.count / np.repeat(np.maximum(1, self.visits), np.diff(self.row_start))
+        after = self.next_state.copy() if rows.pooled else self.next_state
+        problem = KLProblem(rows.pair_start, self.row_start, after, empirical, self.row_radius, self.rate_low, self.rate_high,
+                            rows.reward, rows.running, rows.rate_max, rows.pooled)
+        return TurnIteration(kl_optimism, problem)
 
     def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
         """Return whether a model with this (P, S) matrix of transitions and these rates per pair is in the set."""
@@ -56,21 +61,3 @@ def kl_set(counts: Counts, rows: Posterior, level: float) -> KLSet:
     radius, low, high, empty = kl_sets(rows.row_start, rows.count, counts.visits, counts.holding_sum, level, rows.rate_min,
                                        rows.rate_max, len(rows.pair_start) - 1 if rows.pooled else 0)
     return KLSet(rows, rows.row_start, rows.next_state, counts.visits.copy(), rows.count.copy(), radius, low, high, int(empty))
-
-
-class KLIteration:
-    """Policy iteration over the KL set."""
-
-    remedy = "Are all states able to reach each other?"
-
-    def __init__(self, known: KLSet):
-        rows = known.rows
-        empirical = known.count / np.repeat(np.maximum(1, known.visits), np.diff(known.row_start))
-        after = known.next_state.copy() if rows.pooled else known.next_state
-        self.problem = KLProblem(rows.pair_start, known.row_start, after, empirical, known.row_radius, known.rate_low,
-                                 known.rate_high, rows.reward, rows.running, rows.rate_max, rows.pooled)
-
-    def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
-        """Take at most `most` steps on u, in place."""
-        pair, rate, low, high, steps, converged = kl_optimism(u, tolerance, most, self.problem)
-        return Improved(pair, rate, int(steps), float(low), float(high), bool(converged))

@@ -14,7 +14,7 @@ import numpy as np
 from sojourn.kernels.kl_optimism import KLProblem, kl_optimism
 from sojourn.kernels.swept_planning import DENSE
 from sojourn.learn.ct_kl_ucrl import MAX_STEPS
-from sojourn.learn.optimism import Improved, Optimistic, extended_iteration
+from sojourn.learn.optimism import Optimistic, TurnIteration, extended_iteration
 from sojourn.learn.ucrl2 import UCRL2, without_running
 from sojourn.learn.uniformised import Steps, uniformised_steps, with_a_free_place
 from sojourn.model.knowledge import Knowledge
@@ -54,22 +54,9 @@ class KLUCRL(UCRL2):
         return found
 
     def optimistic(self, steps: Steps) -> Optimistic:
-        still = without_running(self.knowledge)
-        return extended_iteration(TickIteration(self, steps), still, 1 / sqrt(steps.now), None, MAX_STEPS)
-
-
-class TickIteration:
-    """Policy iteration over KL balls for the rows of a tick."""
-
-    remedy = "Are all states able to reach each other?"
-
-    def __init__(self, learner: KLUCRL, steps: Steps):
-        known, top = learner.knowledge, np.full(len(steps.number), float(learner.knowledge.rate_max))
-        self.problem = KLProblem(np.array(known.pair_start), steps.row_start, steps.next_state, steps.probability,
-                                 learner.radius_scale * learner.radius(steps), top, top, learner.reward(steps), 0 * top,
-                                 float(known.rate_max), learner.pooled)
-
-    def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
-        """Take at most `most` steps on u, in place."""
-        pair, rate, low, high, steps, converged = kl_optimism(u, tolerance, most, self.problem)
-        return Improved(pair, rate, int(steps), float(low), float(high), bool(converged))
+        known, still = self.knowledge, without_running(self.knowledge)
+        top = np.full(len(steps.number), float(known.rate_max))
+        problem = KLProblem(np.array(known.pair_start), steps.row_start, steps.next_state, steps.probability,
+                            self.radius_scale * self.radius(steps), top, top, self.reward(steps), 0 * top, float(known.rate_max),
+                            self.pooled)
+        return extended_iteration(TurnIteration(kl_optimism, problem), still, 1 / sqrt(steps.now), None, MAX_STEPS)

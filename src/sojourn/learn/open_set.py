@@ -18,7 +18,7 @@ from scipy.special import gammaln
 
 from sojourn.kernels.kl_optimism import KLProblem, kl_bellman, kl_sets
 from sojourn.learn.counts import Counts
-from sojourn.learn.optimism import Improved
+from sojourn.learn.optimism import TOO_FAR_APART, Improved
 from sojourn.model.knowledge import Knowledge
 
 ROUNDS = 1000  # of policy iteration on the mean model; it needs a handful
@@ -82,7 +82,7 @@ def row_radius(start: np.ndarray, count: np.ndarray, visits: np.ndarray, n_state
 class OpenIteration:
     """Policy iteration over the set: each step the free places stand for the state of most value."""
 
-    remedy = "Are all states able to reach each other?"
+    remedy = TOO_FAR_APART
 
     def __init__(self, problem: KLProblem):
         self.problem = problem

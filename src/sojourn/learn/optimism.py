@@ -9,15 +9,20 @@ Paper: eq:EVI, eq:stop
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from sojourn.errors import ToleranceError
+from sojourn.kernels.swept_planning import DENSE
+from sojourn.kernels.turns import first_course
 from sojourn.model.knowledge import Knowledge
 
 MAX_STEPS = 10_000_000
+TOO_FAR_APART = ("Either some states cannot reach each other (`sojourn.check` says which), or rates, chances or rewards lie too "
+                 "far apart to plan with a proof in time; ct-imed, the default learner, plans without one.")
 
 
 class Improved(NamedTuple):
@@ -38,6 +43,25 @@ class Iteration(Protocol):
 
     def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
         """Take some of at most `most` steps on u, in place, for about 0.1 s."""
+
+
+class TurnIteration:
+    """Planning over a set whose kernel takes steps as kernels/turns.py has it: `problem` is what that kernel plans on."""
+
+    remedy = TOO_FAR_APART
+
+    def __init__(self, kernel: Callable[..., Any], problem: Any):
+        self.kernel, self.problem = kernel, problem
+        n_states = len(problem.pair_start) - 1
+        self.course = first_course(n_states)
+        solving = n_states**3 // 30 if n_states <= DENSE else 0
+        entries = len(problem.next_state) + 4 * len(problem.reward)
+        self.some = max(1, 1_000_000 // (entries + solving))  # steps in about 0.1 s
+
+    def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
+        """Take some of at most `most` steps on u, in place."""
+        pair, rate, low, high, steps, converged = self.kernel(u, tolerance, min(most, self.some), self.problem, self.course)
+        return Improved(pair, rate, int(steps), float(low), float(high), bool(converged))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 from sojourn.errors import ParameterError
 from sojourn.kernels import fast_optimism, optimism
 from sojourn.learn.counts import Counts
-from sojourn.learn.optimism import MAX_STEPS, Improved, Optimistic, extended_iteration
+from sojourn.learn.optimism import MAX_STEPS, TOO_FAR_APART, Improved, Optimistic, extended_iteration
 from sojourn.model.knowledge import Knowledge
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class PrintedIteration:
     the test is on the undamped Tu - u.
     """
 
-    remedy = "Raise max_sweeps or the tolerance; a learner has planning='fast' for it, or a larger radius_scale."
+    remedy = f"{TOO_FAR_APART} With ct-ucrl planning='fast', or reward_range='auto' for large rewards, takes fewer steps."
 
     def __init__(self, plausible: PlausibleSet, knowledge: Knowledge, reward_scale: float = 1.0):
         self.plausible = plausible

@@ -14,7 +14,7 @@ import numpy as np
 from sojourn.errors import ToleranceError
 from sojourn.kernels.span_optimism import span_value_iteration
 from sojourn.learn.learner import Plan
-from sojourn.learn.optimism import MAX_STEPS
+from sojourn.learn.optimism import MAX_STEPS, TOO_FAR_APART
 from sojourn.learn.plausible import CHUNK_ENTRIES
 from sojourn.learn.ucrl2 import UCRL2, without_running
 from sojourn.model.knowledge import Knowledge
@@ -47,7 +47,8 @@ class SCAL(UCRL2):
                 u, self.span, tolerance, max(1, CHUNK_ENTRIES // iteration.entries), DAMPING, iteration.problem)
             sweeps += taken
         if not done:
-            raise ToleranceError(f"planning under span {self.span:g} did not settle in {sweeps} steps; give a larger span.", u)
+            raise ToleranceError(f"planning under span {self.span:g} did not settle in {sweeps} steps. If some bias may have a "
+                                 f"larger span, give that. {TOO_FAR_APART}", u)
         info = {"optimistic_gain": self.gain_of(float(high * known.rate_max)), "sweeps": sweeps, "cut": int((weight < 1).sum())}
         policy = known.pair_action[pair]
         if (weight < 1).any():
