@@ -80,8 +80,8 @@ def best_policy_swept(model, allowed, pair):
 def move_swept(model, pair, u, stretch, closer, most):
     """Move u towards the bias of the policy `pair`, by at most `most` sweeps until the residual is `closer` of what it was.
 
-    Return the gain as it then appears.  Each change is taken `stretch` times: with 1 a line of states is settled in one sweep, but
-    where states are visited in turn the values may go round for ever; with less they do not.
+    Each change is taken `stretch` times: with 1 a line of states is settled in one sweep, but where states are visited in turn the
+    values may go round for ever; with less they do not.
     """
     n = len(u)
     visit = np.empty(len(model.rate))
@@ -98,4 +98,3 @@ def move_swept(model, pair, u, stretch, closer, most):
         if sweep > 0 and width <= closer * first:
             break
     settled(xy, gain, u)
-    return gain

@@ -15,10 +15,10 @@ from sojourn.kernels.planning import evaluate_policy
 from sojourn.kernels.swept_planning import CLOSER, DENSE, IN_A_ROW, move_swept
 
 POLICY, DAMPED_POLICY, STEPS = range(3)
-FIRST = 16  # steps of the first turn
+FIRST, FIRST_DENSE = 16, 100  # steps of the first turn; where policies are solved it seldom needs a second
 DAMPED = 0.9
 MORE_SWEEPS, STILL_CLOSER = 200, 0.05  # of a policy, where sweeps are damped
-APART = 1e7  # values of a policy so many times as large as those before and as what a visit adds: its states do not hang together
+APART = 1e7  # values of a policy so many times as large as those before and as what is paid: its states do not hang together
 
 
 class Course(NamedTuple):
@@ -31,7 +31,7 @@ class Course(NamedTuple):
 
 def first_course(n_states: int) -> Course:
     """Return the course of an iteration that has taken no step."""
-    return Course(np.array([0, FIRST, POLICY]), np.array([np.inf]), np.zeros(n_states))
+    return Course(np.array([0, FIRST if n_states > DENSE else FIRST_DENSE, POLICY]), np.array([np.inf]), np.zeros(n_states))
 
 
 def advance_reference(u, u_next, course, values):
@@ -71,15 +71,14 @@ def advance(u, u_next, low, high, course, model, pair):
 @inner
 def valued(u, model, pair, kind):
     """Move u to the values of the policy `pair` in `model`, nearly if it is large; False, and not moved, if they fall apart."""
-    bias, paid = u.copy(), 0.0
+    bias = u.copy()
     if len(u) <= DENSE:
-        gain = evaluate_policy(model, pair, bias)
+        evaluate_policy(model, pair, bias)
     elif kind == POLICY:
-        gain = move_swept(model, pair, bias, 1.0, CLOSER, IN_A_ROW)
+        move_swept(model, pair, bias, 1.0, CLOSER, IN_A_ROW)
     else:
-        gain = move_swept(model, pair, bias, DAMPED, STILL_CLOSER, MORE_SWEEPS)
-    for i in pair:
-        paid = max(paid, abs(model.reward[i] + (model.running[i] - gain) / model.rate[i]))
+        move_swept(model, pair, bias, DAMPED, STILL_CLOSER, MORE_SWEEPS)
+    paid = np.abs(model.reward).max() + (model.running.max() - model.running.min()) / model.rate.max()
     if not (np.isfinite(bias).all() and np.abs(bias).max() <= APART * (np.abs(u).max() + paid)):
         return False
     u[:] = bias
