@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shapes import case
-from sojourn.errors import ModelError, ParameterError
+from sojourn.errors import ModelError, ParameterError, ToleranceError
 from sojourn.instance.difficulty import difficulty
 from sojourn.instance.divergence import divergence
 from sojourn.instance.least_divergence import bernoulli_divergence
@@ -254,3 +254,22 @@ def test_the_constant_of_a_bandit_is_that_of_its_rates():
     needed = gain / reward[0, 1:] / rate[0, 1:]
     gap = gain / rate[0, 1:] - reward[0, 1:]
     assert found.lower_bound_constant == pytest.approx((gap / (needed - 1 - np.log(needed))).sum(), rel=1e-9)
+
+
+def test_a_choice_that_stays_where_it_is_best_keeps_its_k():
+    """The best successor of (2, 2) is 2 itself, worth exactly 0, and the state pays more than the gain.  K by 50 digits."""
+    rows = [[0.0166015625, 0.3828125, 0.6005859375], [0.58984375, 0, 0.41015625], [1, 0, 0], [0.4999990463256836, 2.0**-20, 0.5]]
+    model = CTMDP.from_pairs([0, 1, 2, 2], [0, 2, 0, 2], rows, [288.0, 0.005859375, 57344.0, 57344.0], [25e6, 6.25e6, 37.5e6, 0.0],
+                             [-56.25e6, -87.5e6, 50e6, -62.5e6], actions=[0, 1, 2])
+    found = difficulty(model)
+    assert found.divergences.k[3] == pytest.approx(4.85203016685981, rel=1e-9)
+    assert found.lower_bound_constant == pytest.approx(3864545.03, rel=1e-8)
+    assert found.lower_bound_constant_unknown == pytest.approx(3864545.03, rel=1e-8)
+    assert found.lower_bound_constant_bounds[0] > 3864545
+
+
+def test_a_k_that_is_no_number_is_refused_and_not_left_out(golden_model, monkeypatch):
+    model = golden_model("three_state")
+    monkeypatch.setattr("sojourn.instance.least_divergence.least_divergences", lambda *given: given[-3].fill(np.nan))
+    with pytest.raises(ToleranceError, match=r"^K\(.*came out as no number.*another unit"):
+        _ = difficulty(model).divergences

@@ -45,6 +45,28 @@ def test_the_kernel_finds_the_root_that_bisection_finds(zeros):
     assert finite >= 60
 
 
+def worthless_best(rng):
+    """A choice whose best successor is worth exactly nothing: it pays only while it lasts."""
+    d = int(rng.integers(2, 5))
+    p = rng.integers(1, 9, d) * 10.0 ** -rng.integers(0, 8, d)
+    value = rng.integers(-6, 0, d) * 1.0
+    value[rng.integers(d)] = 0.0
+    rate = 10.0 ** float(rng.integers(-2, 4))
+    return p / p.sum(), value, 0.0, rate, 0.0, float(rng.integers(-2, 1)), -3.0, rate * 10.0 ** -float(rng.integers(1, 5)), rate
+
+
+def test_a_best_successor_worth_nothing_is_no_pole():
+    known = np.array([0.5, 1e-6, 0.499999]), np.array([-1.0, -4.0, 0.0]), 0.0, 60000.0, 0.0, -2.0, -3.0, 0.006, 60000.0
+    assert least_divergence_row(*known, np.zeros(3))[0] == pytest.approx(4.654504692, rel=1e-9)
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        args = worthless_best(rng)
+        q = np.empty(len(args[0]))
+        expected, expected_rate, expected_q = least_divergence_reference(*args)
+        assert least_divergence_row(*args, q) == pytest.approx((expected, expected_rate), rel=1e-6, abs=1e-9)
+        np.testing.assert_allclose(q, expected_q, atol=1e-6)
+
+
 def test_the_batch_fills_only_the_pairs_that_are_wanted():
     args = next(rows(False))
     d = len(args[0])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.errors import ModelError
+from sojourn.errors import ModelError, ToleranceError
 from sojourn.instance.divergence_bounds import least_divergence_bounds
 from sojourn.instance.gaps import Optimum
 from sojourn.instance.proof import REFINED_STATES
@@ -77,7 +77,20 @@ def least_divergence(
         low, high = least_divergence_bounds(best, rate_bounds, rows)
         inside = wanted & np.isfinite(k) & np.isfinite(high)
         k[inside] = np.clip(k[inside], low[inside], high[inside])
+    _refuse_no_number(model, k)
     return LeastDivergence(k, rate, row, reward, wanted & np.isfinite(k))
+
+
+def _refuse_no_number(model: CTMDP, k: np.ndarray) -> None:
+    """Raise where a K is not a number, which would else be read as "not critical" and drop out of C(M)."""
+    bad = np.flatnonzero(np.isnan(k))
+    if bad.size:
+        i = int(bad[0])
+        raise ToleranceError(
+            f"K({model.states.label(model.pair_state[i])}, {model.actions.label(model.pair_action[i])}) came out as no number: "
+            "floats do not hold what it is computed from, so neither K nor C(M) is given. Measure rewards or time in "
+            "another unit; if that does not help, this is a mistake in Sojourn: please report it with the model."
+        )
 
 
 def _refuse_unless_bernoulli(model: CTMDP) -> None:

@@ -88,10 +88,11 @@ def multiplier(p, value, best, top, gap):
         for y in range(len(p)):
             if p[y] > 0.0:
                 e = best - value[y]
-                inverse = 1.0 / (w + e)
-                term = p[y] * (top - e) ** 2 * inverse
-                total += term
-                slope += term * inverse
+                a = p[y] * (top - e) ** 2
+                if a > 0.0:  # a best successor that is worth nothing, b = 0 = e, has no pole at w = 0
+                    inverse = 1.0 / (w + e)
+                    total += a * inverse
+                    slope += a * inverse * inverse
         step = total * (total - gap) / (gap * slope)
         w += step
         if not step > 1e-15 * w:
