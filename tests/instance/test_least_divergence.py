@@ -273,3 +273,12 @@ def test_a_k_that_is_no_number_is_refused_and_not_left_out(golden_model, monkeyp
     monkeypatch.setattr("sojourn.instance.least_divergence.least_divergences", lambda *given: given[-3].fill(np.nan))
     with pytest.raises(ToleranceError, match=r"^K\(.*came out as no number.*another unit"):
         _ = difficulty(model).divergences
+
+
+def test_two_arms_that_nearly_tie_keep_the_digits_of_k():
+    """The gap is the difference of two floats, 1e-9 of its terms; added up in floats it would have seven digits, and K with it."""
+    first, second = 0.61, 0.61 - 2.0**-30
+    found = difficulty(CTMDP.from_arrays(np.ones((1, 2, 1)), [[1.9, 1.9]], [[first, second]], rate_bounds=(0.5, 10.0)))
+    x = (first - second) / second
+    assert found.divergences.k[1] == pytest.approx(x**2 / 2 - x**3 / 3, rel=1e-14)
+    assert found.lower_bound_constant == pytest.approx((first - second) / (x**2 / 2 - x**3 / 3), rel=1e-14)

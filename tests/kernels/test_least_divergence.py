@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from sojourn.kernels.least_divergence import least_divergence_reference, least_divergence_row, least_divergences
+from sojourn.kernels.least_divergence import (
+    least_divergence_of_gap,
+    least_divergence_of_gap_reference,
+    least_divergence_reference,
+    least_divergence_row,
+    least_divergences,
+)
 
 
 def rows(zeros):
@@ -67,10 +73,34 @@ def test_a_best_successor_worth_nothing_is_no_pole():
         np.testing.assert_allclose(q, expected_q, atol=1e-6)
 
 
+def gap_of(p, value, here, rate, reward, running, gain, *_):
+    return -float(p @ (reward + value - here) + (running - gain) / rate)
+
+
+def test_a_gap_that_is_given_takes_the_place_of_the_sum_of_its_terms():
+    for args in rows(True):
+        q, other, gap = np.empty(len(args[0])), np.empty(len(args[0])), gap_of(*args)
+        found = least_divergence_of_gap(*args[:7], gap, *args[7:], q)
+        np.testing.assert_allclose(found, least_divergence_row(*args, other), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(q, other, rtol=1e-9, atol=1e-12)
+        with np.errstate(all="ignore"):
+            expected = least_divergence_of_gap_reference(*args[:7], gap * (1 + 1e-9), *args[7:])
+        found = least_divergence_of_gap(*args[:7], gap * (1 + 1e-9), *args[7:], q)
+        np.testing.assert_allclose(found, expected[:2], rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(q, expected[2], atol=1e-6)
+
+
+def test_next_to_a_tie_the_digits_are_those_of_the_gap():
+    p, value, gap = np.array([0.5, 0.5]), np.array([-1.0, 1.0]), 1e-14
+    k, _ = least_divergence_of_gap(p, value, 0.0, 0.7, 0.1, 0.23, 0.3, gap, 0.7, 0.7, np.empty(2))  # 0.1 = 0.07/0.7, nearly
+    assert k == pytest.approx(gap**2 / 2, rel=1e-12)
+
+
 def test_the_batch_fills_only_the_pairs_that_are_wanted():
     args = next(rows(False))
     d = len(args[0])
     start, two = np.array([0, d, 2 * d]), np.ones(2)
+    gap = gap_of(*args)
     k, rate, row = np.full(2, -1.0), np.full(2, -1.0), np.full(2 * d, -1.0)
     least_divergences(
         start,
@@ -81,6 +111,7 @@ def test_the_batch_fills_only_the_pairs_that_are_wanted():
         args[4] * two,
         args[5] * two,
         args[6],
+        gap * two,
         1.0,
         8.0,
         np.array([False, True]),
@@ -89,5 +120,5 @@ def test_the_batch_fills_only_the_pairs_that_are_wanted():
         row,
     )
     q = np.empty(d)
-    assert (k[1], rate[1]) == least_divergence_row(*args, q)
+    assert (k[1], rate[1]) == least_divergence_of_gap(*args[:7], gap, *args[7:], q)
     assert k[0] == rate[0] == -1.0 and (row[:d] == -1).all() and (row[d:] == q).all()

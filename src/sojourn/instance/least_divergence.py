@@ -43,7 +43,7 @@ def least_divergence(
     own = np.repeat(model.pair_state, np.diff(rows.row_start))
     careful = model.n_states <= REFINED_STATES
     value = best.proof.steps(own, rows.next_state)[0] if careful else best.bias[rows.next_state] - best.bias[own]  # h(y) - h(s)
-    gain = best.proof.gain if careful else best.gain
+    gain, gap = (best.proof.gain, best.proof.gap) if careful else (best.gain, best.gap)
     if rows.paid is not None:
         value = value + rows.paid
     k, rate, row = np.zeros(model.n_pairs), model.rate.copy(), rows.probability.copy()
@@ -60,6 +60,7 @@ def least_divergence(
         model.reward / money,
         model.running / money,
         gain / money,
+        gap / money,
         *rate_bounds,
         wanted,
         k,
