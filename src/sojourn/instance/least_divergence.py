@@ -98,7 +98,8 @@ def _refuse_no_number(model: CTMDP, k: np.ndarray) -> None:
 def _refuse_unless_bernoulli(model: CTMDP) -> None:
     if model.transition_reward is not None:
         raise ModelError(
-            "this model pays rewards on its transitions; Bernoulli rewards of unknown mean are lump sums only."
+            "this model pays rewards on its transitions; Bernoulli rewards of unknown mean are lump sums only. "
+            "Take the rewards as known (without --bernoulli), or make what a choice pays on average its lump sum."
         )
     bad = np.flatnonzero((model.reward < 0) | (model.reward > 1))
     if bad.size:
