@@ -14,7 +14,7 @@ import itertools
 
 import numpy as np
 
-from sojourn.kernels.jit import inner, kernel
+from sojourn.kernels.jit import inlined, inner, kernel
 
 STRICT = 1e-11  # criticality is strict: an excess below STRICT times the size of its terms is rounding
 STEPS = 200
@@ -131,7 +131,7 @@ def tilt(p, value, best, top, gap, q):
     return total, cost
 
 
-@inner
+@inlined
 def look_at_row(p, value, here, reward, drift, rate_min, rate_max, q):
     """Return (best value, mean worth b, whether the choice is critical) and fill q with p, or with NaN where it is not."""
     base = reward - here
@@ -149,7 +149,7 @@ def look_at_row(p, value, here, reward, drift, rate_min, rate_max, q):
     return best, mean, critical
 
 
-@inner
+@inlined
 def solved_row(p, value, best, top, mean, drift, finer, rate, rate_min, rate_max, q):
     """Return (K, alternative rate) of a critical choice; `finer` is what its gap is more than -(mean + drift/rate) in floats."""
     gap = -(mean + drift / rate) + finer
