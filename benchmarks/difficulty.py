@@ -97,14 +97,15 @@ def divergence_speed(successors: int = 8, pairs: int = 2_000) -> None:
     p = rng.dirichlet(np.ones(successors), pairs)
     value = rng.normal(0, 0.5, (pairs, successors))
     rate, gain = rng.uniform(1, 4, pairs), 1.0
-    here = (p * value).sum(axis=1) - gain / rate + rng.uniform(0.05, 0.3, pairs)  # a gap of 0.05 to 0.3
+    gap = rng.uniform(0.05, 0.3, pairs)
+    here = (p * value).sum(axis=1) - gain / rate + gap
     zero = np.zeros(pairs)
     k, other, row = zero.copy(), zero.copy(), p.ravel().copy()
     start = np.arange(0, pairs * successors + 1, successors)
 
     def work() -> None:
         least_divergences(
-            start, p.ravel(), value.ravel(), here, rate, zero, zero, gain, 0.5, 8.0, np.ones(pairs, bool), k, other, row
+            start, p.ravel(), value.ravel(), here, rate, zero, zero, gain, gap, 0.5, 8.0, np.ones(pairs, bool), k, other, row
         )
 
     work()

@@ -246,11 +246,29 @@ def test_difficulty_with_epochs_gives_the_bounds_at_so_many_decisions():
     found = strict(run("difficulty", "three-state", "--epochs", "1e4", "--json").out)
     at = found.pop("at_epochs")
     assert found == plain and at["epochs"] == 1e4
-    assert 0 < at["bound_at_low"] <= at["bound_at"] < at["lower_bound"] == at["payable_bound"]
+    assert 0 < at["bound_at_low"] <= at["bound_at"] < at["lower_bound"] == pytest.approx(at["payable_bound"], rel=1e-14)
     assert 0.7 * at["bound_at"] < at["bound_proved"] < at["bound_at"]
     assert {a["regime"] for a in at["alternatives"]} <= {"slow in A", "slow in B", "quick in C"} and at["alternatives"]
     text = run("difficulty", "three-state", "--epochs", "1e4").out
     assert f"{at['bound_at']:.9g}" in text and "dearest to rule out" in text
     assert f"{at['bound_proved']:.9g}" in text and "no constant left out" in text
     refused = run("difficulty", "three-state", "--epochs", "0")
-    assert refused.code and "epochs >= 1" in refused.err
+    assert refused.code and "--epochs is 0.0; it must be a whole number of decisions, at least 1" in refused.err
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (("three-state", "--plot", "no-such-folder/card.png"), "into 'no-such-folder', a folder that does not exist; make it first"),
+    (("customer-selection:pay=transition", "--bernoulli"), "Take the rewards as known (without --bernoulli)"),
+    (("three-state", "--epochs", "1.5"), "--epochs is 1.5; it must be a whole number of decisions, at least 1"),
+    (("three-state", "--epochs", "nan"), "--epochs is nan; it must be a whole number of decisions, at least 1"),
+    (("three-state", "--rate-bounds", "1", "nan"), "rate_bounds[1] is nan; it must be finite. Give an ordinary number"),
+    (("three-state", "--rate-bounds", "0", "9"), "must be positive (assume-rate). Give the least rate that may occur"),
+    (("three-state", "--rate-bounds", "-1", "3"), "must be positive (assume-rate). Give the least rate that may occur"),
+])
+def test_difficulty_says_what_to_do_about_bad_input(arguments, words):
+    ran = run("difficulty", *arguments)
+    assert ran.code == 1 and ran.out == "" and words in ran.err
+
+
+def test_show_names_a_folder_that_is_missing():
+    assert "into 'no-such-folder', a folder that does not exist" in run("show", "two-state", "--plot", "no-such-folder/m.png").err

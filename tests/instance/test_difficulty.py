@@ -219,6 +219,19 @@ def test_parts_are_numbers_that_carry_their_witnesses():
     assert json.dumps([far, gap]) == f"[{far.value!r}, {gap.value!r}]"
 
 
+def early(model, **more):
+    return next(text for text in difficulty(model, **more).warnings if "means nothing yet" in text)
+
+
+def test_why_the_bound_means_nothing_yet_is_said_as_it_is():
+    rare, near = "hardly ever visits the states where the rest", "the rest is for choices so hard to tell from the best"
+    assert rare in early(make("admission")) and "hard to tell" not in early(make("admission"))
+    arms = CTMDP.from_arrays(np.ones((1, 2, 1)), [[1.9, 1.9]], [[0.61, 0.61 - 2.0**-30]], rate_bounds=(0.5, 10))  # one state
+    assert f"{near} (K down to 1.2e-18 nats" in early(arms) and "hardly ever" not in early(arms)
+    both = early(make("tandem"))
+    assert "where part of the rest would be tried, and part is for choices so hard to tell" in both
+
+
 def test_warnings_do_not_contradict_each_other_when_nothing_can_be_learned():
     stuck = CTMDP.from_arrays([[[0, 1.0]], [[0, 1.0]]], [[2.0], [3.0]], [[1.0], [0.0]])
     text = " ".join(sojourn.difficulty(stuck, (2, 3)).warnings)

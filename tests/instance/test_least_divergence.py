@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shapes import case
-from sojourn.errors import ModelError, ParameterError
+from sojourn.errors import ModelError, ParameterError, ToleranceError
 from sojourn.instance.difficulty import difficulty
 from sojourn.instance.divergence import divergence
 from sojourn.instance.least_divergence import bernoulli_divergence
@@ -254,3 +254,65 @@ def test_the_constant_of_a_bandit_is_that_of_its_rates():
     needed = gain / reward[0, 1:] / rate[0, 1:]
     gap = gain / rate[0, 1:] - reward[0, 1:]
     assert found.lower_bound_constant == pytest.approx((gap / (needed - 1 - np.log(needed))).sum(), rel=1e-9)
+
+
+def test_a_choice_that_stays_where_it_is_best_keeps_its_k():
+    """The best successor of (2, 2) is 2 itself, worth exactly 0, and the state pays more than the gain.  K by 50 digits."""
+    rows = [[0.0166015625, 0.3828125, 0.6005859375], [0.58984375, 0, 0.41015625], [1, 0, 0], [0.4999990463256836, 2.0**-20, 0.5]]
+    model = CTMDP.from_pairs([0, 1, 2, 2], [0, 2, 0, 2], rows, [288.0, 0.005859375, 57344.0, 57344.0], [25e6, 6.25e6, 37.5e6, 0.0],
+                             [-56.25e6, -87.5e6, 50e6, -62.5e6], actions=[0, 1, 2])
+    found = difficulty(model)
+    assert found.divergences.k[3] == pytest.approx(4.85203016685981, rel=1e-9)
+    assert found.lower_bound_constant == pytest.approx(3864545.03, rel=1e-8)
+    assert found.lower_bound_constant_unknown == pytest.approx(3864545.03, rel=1e-8)
+    assert found.lower_bound_constant_bounds[0] > 3864545
+
+
+def test_a_k_that_is_no_number_is_refused_and_not_left_out(golden_model, monkeypatch):
+    model = golden_model("three_state")
+    monkeypatch.setattr("sojourn.instance.least_divergence.least_divergences", lambda *given: given[-3].fill(np.nan))
+    with pytest.raises(ToleranceError, match=r"^K\(.*came out as no number.*another unit"):
+        _ = difficulty(model).divergences
+
+
+def test_two_arms_that_nearly_tie_keep_the_digits_of_k():
+    """The gap is the difference of two floats, 1e-9 of its terms; added up in floats it would have seven digits, and K with it."""
+    first, second = 0.61, 0.61 - 2.0**-30
+    found = difficulty(CTMDP.from_arrays(np.ones((1, 2, 1)), [[1.9, 1.9]], [[first, second]], rate_bounds=(0.5, 10.0)))
+    x = (first - second) / second
+    assert found.divergences.k[1] == pytest.approx(x**2 / 2 - x**3 / 3, rel=1e-14)
+    assert found.lower_bound_constant == pytest.approx((first - second) / (x**2 / 2 - x**3 / 3), rel=1e-14)
+
+
+def test_the_reward_alone_makes_a_pair_optimal_where_row_and_rate_cannot_move():
+    """(0, 2) has one successor and the greatest rate: nearest is the mean reward that is its gap larger."""
+    rows = [[0.6865234375, 0.3134765625], [0, 1], [0, 1], [0.1708984375, 0.8291015625], [0.27734375, 0.72265625],
+            [0.23046875, 0.76953125]]
+    model = CTMDP.from_pairs([0, 0, 0, 1, 1, 1], [1, 2, 3, 0, 2, 3], rows, [3.75, 4.25, 3, 2.75, 1.875, 1.625],
+                             [0.4375, 0.25, 0.6875, 0.5, 0.8125, 0.25])
+    found = difficulty(model, rewards="bernoulli")
+    kl, gap = found.divergences, found.optimum.gap[1]
+    assert kl.k[1] == pytest.approx(0.163029, rel=1e-5) == bernoulli_divergence(0.25, 0.25 + gap)
+    assert (kl.rate[1], kl.reward[1], kl.row[model.row_start[1]]) == (4.25, 0.25 + gap, 1.0)
+    assert difficulty(found.alternative(0, 2)).optimal_actions[0].tolist() == [False, False, True, True]
+
+
+@pytest.mark.parametrize("room", [0.0, 1e-6, 1e-3, 0.02, 1.0])
+@pytest.mark.parametrize("mean", [0.0, 1e-6, 0.3])
+def test_an_arm_of_unknown_reward_is_as_far_as_the_best_of_rate_and_reward(room, mean):
+    """One state: the reward that goes with the rate l is gain/l, and what remains is one number to search."""
+    rate, gain = 2.0, 1.5
+    model = CTMDP.from_arrays(np.ones((1, 2, 1)), [[1.6, rate]], [[gain / 1.6, mean]], rate_bounds=(1.55, rate * (1 + room)))
+    speed = np.concatenate([rate + rate * room * np.linspace(0, 1, 100_001), rate * (1 + room * np.geomspace(1e-12, 1, 20_000))])
+    reward, y = gain / speed, speed / rate - 1
+    cost = y - np.log1p(y) + (1 - mean) * np.log((1 - mean) / (1 - reward)) + (mean * np.log(mean / reward) if mean else 0.0)
+    found = difficulty(model, rewards="bernoulli").divergences
+    assert found.k[1] == pytest.approx(cost.min(), rel=1e-7)
+    assert found.rate[1] * found.reward[1] == pytest.approx(gain, rel=1e-9)
+
+
+def test_a_reward_that_nearly_ties_keeps_its_digits():
+    model = CTMDP.from_arrays(np.ones((1, 2, 1)), [[1.9, 1.9]], [[0.61, 0.61 - 2.0**-30]])
+    k = difficulty(model, rewards="bernoulli").divergences.k[1]
+    mean, gap = model.reward[1], model.reward[0] - model.reward[1]
+    assert k == pytest.approx(gap**2 / (2 * mean * (1 - mean)), rel=1e-8)

@@ -28,14 +28,14 @@ def command(
 ) -> None:
     """Say how hard MODEL is to learn, in the paper's constants, and what any learner must pay."""
     from sojourn.instance.difficulty import difficulty
-    from sojourn.instance.lower_bound import horizon
+    from sojourn.model.scalars import whole
 
     if picture is not None:
-        from sojourn.report.difficulty import check_card_name
+        from sojourn.report.look import check_picture
 
-        check_card_name(picture)
+        check_picture(picture)
     if epochs is not None:
-        horizon(epochs=epochs)  # refused here, not after minutes
+        whole("--epochs", epochs, 1, note=" of decisions")  # refused here, not after minutes
     subject = read_model(model)
     with waiting(f"gaps, divergences, g and D of {subject.n_states:,} states"):
         found = difficulty(subject, rate_bounds, rewards="bernoulli" if bernoulli else "known")

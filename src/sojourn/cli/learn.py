@@ -55,7 +55,7 @@ def command(model: str, as_json: bool, picture: str | None, **options: Any) -> N
 
     Ctrl-C ends the run early and reports what there is (exit code 130).
     """
-    from sojourn.report.runs import check_picture
+    from sojourn.report.look import check_picture
 
     if picture:
         check_picture(picture)

@@ -274,7 +274,7 @@ def bound_at(
                        f"{best.model.n_pairs}. Use `payable_bound(epochs)`.")
     if epochs > MOST_EPOCHS:
         raise TooLarge(f"the bound at N decisions is worked out for N up to {MOST_EPOCHS:g}, as far as the digits reach; N is "
-                       f"{epochs:g}. `lower_bound(epochs=N)` is what it comes nearer to, slowly, from below.")
+                       f"{epochs:g}. `lower_bound(epochs=N)` is what it comes nearer to, slowly, from below or from above.")
     if best.optimal.all():
         return nothing(best, epochs, elsewhere)
     search = Search(best, rate_bounds, supports, shares, epochs)

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import SojournError
+from sojourn.instance.lower_bound import visits_needed
 
 if TYPE_CHECKING:
     from sojourn.instance.difficulty import Difficulty
 
 USUAL = 1e6  # decisions of an ordinary study
+RARE = 0.1  # share of decisions below which good play "hardly ever" visits a state
+PART = 0.1  # of what cannot be paid, below which a reason is not named
 
 
 def value_or_none(read: Callable[[], Any]) -> Any:
@@ -114,9 +117,23 @@ def too_early(d: Difficulty) -> list[str]:
     instead = "before `bound_at(epochs)` (command line: --epochs N)" + ("" if known is None else f", here {known:.4g}")
     return [
         f"C(M) log N means nothing yet at {USUAL:.0e} decisions: it is {bound:.4g}, of which only {most:.4g} can be paid, because "
-        "good play hardly ever visits the states where the rest would be tried. Use it from about "
-        f"{d.meaningful_epochs():.0e} decisions on, and {instead}."
+        f"{_unpaid(d)}. Use it from about {d.meaningful_epochs():.0e} decisions on, and {instead}."
     ]
+
+
+def _unpaid(d: Difficulty) -> str:
+    """Return why part of C(M) log N cannot be paid: states that are rarely met, or choices that take very many tries to judge."""
+    k, share = d.divergences.k, d.visit_shares[d.model.pair_state]
+    tries = visits_needed(d.divergences, USUAL)
+    left = d.optimum.gap * np.maximum(tries - USUAL * share, 0.0)
+    rare = (share < RARE) & (tries <= USUAL)  # the others would take more tries than they get even in states that are often met
+    part = float(left[rare].sum() / left.sum())
+    if part > 1 - PART:
+        return "good play hardly ever visits the states where the rest would be tried"
+    seldom = "good play hardly ever visits the states where part of the rest would be tried, and " if part >= PART else ""
+    least = float(k[~rare & (left > 0)].min())
+    return (f"{seldom}{'part' if seldom else 'the rest'} is for choices so hard to tell from the best (K down to {least:.2g} nats "
+            "per visit) that it takes more tries than good play brings visits to their states")
 
 
 def _gap(d: Difficulty) -> list[str]:

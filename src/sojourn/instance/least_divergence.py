@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.errors import ModelError
+from sojourn.errors import ModelError, ToleranceError
 from sojourn.instance.divergence_bounds import least_divergence_bounds
 from sojourn.instance.gaps import Optimum
 from sojourn.instance.proof import REFINED_STATES
 from sojourn.instance.rows import Rows, known_rows
-from sojourn.kernels.least_divergence import STRICT, excess, least_divergence_row, least_divergences
+from sojourn.kernels.least_divergence import STRICT, excess, least_divergence_of_gap, least_divergences
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.value import power_near
 
@@ -43,7 +44,7 @@ def least_divergence(
     own = np.repeat(model.pair_state, np.diff(rows.row_start))
     careful = model.n_states <= REFINED_STATES
     value = best.proof.steps(own, rows.next_state)[0] if careful else best.bias[rows.next_state] - best.bias[own]  # h(y) - h(s)
-    gain = best.proof.gain if careful else best.gain
+    gain, gap = (best.proof.gain, best.proof.gap) if careful else (best.gain, best.gap)
     if rows.paid is not None:
         value = value + rows.paid
     k, rate, row = np.zeros(model.n_pairs), model.rate.copy(), rows.probability.copy()
@@ -60,6 +61,7 @@ def least_divergence(
         model.reward / money,
         model.running / money,
         gain / money,
+        gap / money,
         *rate_bounds,
         wanted,
         k,
@@ -72,18 +74,32 @@ def least_divergence(
         for i in np.flatnonzero(wanted):
             span = slice(rows.row_start[i], rows.row_start[i + 1])
             k[i], rate[i], reward[i], row[span] = _unknown_mean(
-                best, int(i), rows.probability[span], value[span], gain, rate_bounds)
+                best, int(i), rows.probability[span], value[span], gain, max(float(gap[i]), 0.0), rate_bounds)
     elif careful:  # small gaps cost digits of K; the proved interval has them
         low, high = least_divergence_bounds(best, rate_bounds, rows)
         inside = wanted & np.isfinite(k) & np.isfinite(high)
         k[inside] = np.clip(k[inside], low[inside], high[inside])
+    _refuse_no_number(model, k)
     return LeastDivergence(k, rate, row, reward, wanted & np.isfinite(k))
+
+
+def _refuse_no_number(model: CTMDP, k: np.ndarray) -> None:
+    """Raise where a K is not a number, which would else be read as "not critical" and drop out of C(M)."""
+    bad = np.flatnonzero(np.isnan(k))
+    if bad.size:
+        i = int(bad[0])
+        raise ToleranceError(
+            f"K({model.states.label(model.pair_state[i])}, {model.actions.label(model.pair_action[i])}) came out as no number: "
+            "floats do not hold what it is computed from, so neither K nor C(M) is given. Measure rewards or time in "
+            "another unit; if that does not help, this is a mistake in Sojourn: please report it with the model."
+        )
 
 
 def _refuse_unless_bernoulli(model: CTMDP) -> None:
     if model.transition_reward is not None:
         raise ModelError(
-            "this model pays rewards on its transitions; Bernoulli rewards of unknown mean are lump sums only."
+            "this model pays rewards on its transitions; Bernoulli rewards of unknown mean are lump sums only. "
+            "Take the rewards as known (without --bernoulli), or make what a choice pays on average its lump sum."
         )
     bad = np.flatnonzero((model.reward < 0) | (model.reward > 1))
     if bad.size:
@@ -97,41 +113,64 @@ def _refuse_unless_bernoulli(model: CTMDP) -> None:
 
 def bernoulli_divergence(mean: float, other: float) -> float:
     """Return kl(r, r') of two 0/1 rewards, in nats."""
+    return raised_divergence(mean, other - mean)
+
+
+def raised_divergence(mean: float, more: float) -> float:
+    """Return kl(r, r + more) of two 0/1 rewards, in nats: with all digits of a small `more`."""
     total = 0.0
-    for p, q in ((mean, other), (1 - mean, 1 - other)):
+    for p, step in ((mean, more), (1 - mean, -more)):
         if p > 0:
-            total += p * float(excess(q / p - 1)) if q > 0 else np.inf
+            total += p * float(excess(step / p)) if p + step > 0 else np.inf
         else:
-            total += q
+            total += step
     return total
 
 
 def _unknown_mean(
-    best: Optimum, i: int, p: np.ndarray, value: np.ndarray, gain: float, bounds: tuple[float, float]
+    best: Optimum, i: int, p: np.ndarray, value: np.ndarray, gain: float, gap: float, bounds: tuple[float, float]
 ) -> tuple[float, float, float, np.ndarray]:
-    """Return (K, rate, mean reward, row) of pair i: the least over r' in [r, 1] of kl(r, r') + K at the known reward r'."""
+    """Return (K, rate, mean reward, row) of pair i: the least over x >= 0 of kl(r, r + x) + K at the known reward r + x.
+
+    At x = the gap the reward alone makes the pair as good as the best, at the cost kl, even where row and rate cannot move.  Below
+    r + x = -(max b + push) no row and rate suffice.
+    """
+    model = best.model
+    rate, mean, running = float(model.rate[i]), float(model.reward[i]), float(model.running[i])
+    push = max((running - gain) / bounds[0], (running - gain) / bounds[1])
+    top, blur = float(value.max()) + push, STRICT * (1 + np.abs(value).max() + abs(push))
+    least, enough = max(0.0, 2 * blur - (mean + top)), min(gap, 1.0 - mean)
+    q = np.empty(len(p))
+
+    def moved(more: float) -> tuple[float, float]:
+        k, speed = least_divergence_of_gap(p, value, 0.0, rate, mean + more, running, gain, gap - more, *bounds, q)
+        return raised_divergence(mean, more) + float(k), float(speed)
+
+    alone = raised_divergence(mean, gap) if gap <= 1.0 - mean else np.inf
+    more, cost = _least_on(lambda more: moved(more)[0], least, enough) if least <= enough else (np.nan, np.inf)
+    if 1.0 + top <= blur or alone == cost == np.inf:
+        return np.inf, np.nan, np.nan, np.full(len(p), np.nan)
+    if alone <= cost:
+        return alone, rate, mean + gap, p.copy()
+    return *moved(more), mean + more, q
+
+
+def _least_on(cost: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    """Return (where, how much): the least of a function on [low, high] that has few valleys, by a grid and a search in each."""
     from scipy.optimize import minimize_scalar
 
-    model = best.model
-    mean, here, drift = float(model.reward[i]), 0.0, float(model.running[i] - gain)
-    push = max(drift / bounds[0], drift / bounds[1])
-    q = np.empty(len(p))
-    if 1.0 + value.max() - here + push <= STRICT * (1 + np.abs(value).max() + abs(here) + abs(push)):
-        return np.inf, np.nan, np.nan, np.full(len(p), np.nan)
-
-    def total(other: float) -> float:
-        k, _ = least_divergence_row(p, value, here, model.rate[i], other, model.running[i], gain, *bounds, q)
-        return bernoulli_divergence(mean, other) + float(k)
-
-    enough = min(1.0, mean + best.gap[i])  # from here on the reward alone does it
-    grid = np.linspace(mean, enough, GRID)
-    values = np.array([total(x) for x in grid])
+    grid = np.linspace(low, high, GRID)
+    values = np.array([cost(x) for x in grid])
     at = int(np.argmin(values))
-    around = grid[max(at - 1, 0)], grid[min(at + 1, GRID - 1)]
-    refined = minimize_scalar(total, bounds=around, method="bounded", options={"xatol": 1e-13 * max(1.0, mean)})
-    other = float(refined.x) if refined.fun <= values[at] else float(grid[at])
-    k, rate = least_divergence_row(p, value, here, model.rate[i], other, model.running[i], gain, *bounds, q)
-    return bernoulli_divergence(mean, other) + float(k), float(rate), other, q
+    where, least = float(grid[at]), float(values[at])
+    for j in range(GRID):
+        before, after = max(j - 1, 0), min(j + 1, GRID - 1)
+        if grid[before] < grid[after] and values[j] <= min(values[before], values[after]) < np.inf:
+            width = grid[after] - grid[before]
+            found = minimize_scalar(cost, bounds=(grid[before], grid[after]), method="bounded", options={"xatol": 1e-9 * width})
+            if found.fun < least:
+                where, least = float(found.x), float(found.fun)
+    return where, least
 
 
 def alternative(model: CTMDP, found: LeastDivergence, pair: int, rate_bounds: tuple[float, float]) -> CTMDP:

@@ -14,10 +14,16 @@ import itertools
 
 import numpy as np
 
-from sojourn.kernels.jit import inner, kernel
+from sojourn.kernels.jit import inlined, inner, kernel
 
 STRICT = 1e-11  # criticality is strict: an excess below STRICT times the size of its terms is rounding
 STEPS = 200
+
+
+def least_divergence_of_gap_reference(p, value, here, rate, reward, running, gain, gap, rate_min, rate_max):
+    """Return (K, rate, q) with the gap given, which differs from what its terms add up to by rounding: the reward takes that."""
+    short = gap + np.asarray(p) @ (reward + np.asarray(value, float) - here) + (running - gain) / rate
+    return least_divergence_reference(p, value, here, rate, reward - short, running, gain, rate_min, rate_max)
 
 
 def least_divergence_reference(p, value, here, rate, reward, running, gain, rate_min, rate_max):
@@ -88,10 +94,11 @@ def multiplier(p, value, best, top, gap):
         for y in range(len(p)):
             if p[y] > 0.0:
                 e = best - value[y]
-                inverse = 1.0 / (w + e)
-                term = p[y] * (top - e) ** 2 * inverse
-                total += term
-                slope += term * inverse
+                a = p[y] * (top - e) ** 2
+                if a > 0.0:  # a best successor that is worth nothing, b = 0 = e, has no pole at w = 0
+                    inverse = 1.0 / (w + e)
+                    total += a * inverse
+                    slope += a * inverse * inverse
         step = total * (total - gap) / (gap * slope)
         w += step
         if not step > 1e-15 * w:
@@ -124,14 +131,9 @@ def tilt(p, value, best, top, gap, q):
     return total, cost
 
 
-@kernel
-def least_divergence_row(p, value, here, rate, reward, running, gain, rate_min, rate_max, q):
-    """Return (K, alternative rate) of one choice and fill q with the alternative row; K = inf where it is not critical.
-
-    `p` is the row over its known support (zeros allowed), `value[y]` = h(y) + reward paid on the jump to y, `here` = h(s).
-    K = 0 where the choice is already as good as `gain` and h ask for.  Paper: eq:K, eq:KLdiff
-    """
-    drift = running - gain
+@inlined
+def look_at_row(p, value, here, reward, drift, rate_min, rate_max, q):
+    """Return (best value, mean worth b, whether the choice is critical) and fill q with p, or with NaN where it is not."""
     base = reward - here
     best, mean, size = -np.inf, 0.0, 0.0
     for y in range(len(p)):
@@ -139,13 +141,18 @@ def least_divergence_row(p, value, here, rate, reward, running, gain, rate_min, 
         mean += p[y] * (value[y] + base)
         size = max(size, abs(value[y]))
         q[y] = p[y]
-    top = best + base
     push = max(drift / rate_min, drift / rate_max)
-    if top + push <= STRICT * (abs(reward) + abs(here) + size + abs(push)):
+    critical = not best + base + push <= STRICT * (abs(reward) + abs(here) + size + abs(push))
+    if not critical:
         for y in range(len(p)):
             q[y] = np.nan
-        return np.inf, np.nan
-    gap = -(mean + drift / rate)
+    return best, mean, critical
+
+
+@inlined
+def solved_row(p, value, best, top, mean, drift, finer, rate, rate_min, rate_max, q):
+    """Return (K, alternative rate) of a critical choice; `finer` is what its gap is more than -(mean + drift/rate) in floats."""
+    gap = -(mean + drift / rate) + finer
     if gap <= 0.0:
         return 0.0, rate
     total, cost = tilt(p, value, best, top, gap, q)
@@ -153,7 +160,7 @@ def least_divergence_row(p, value, here, rate, reward, running, gain, rate_min, 
     if speed < rate_min * (1 - 1e-14) or speed > rate_max * (1 + 1e-14):
         speed = rate_min if speed < rate_min else rate_max
         cost = excess(speed / rate - 1.0)
-        gap = -(mean + drift / speed)
+        gap = -(mean + drift / speed) + finer
         if gap <= 0.0 or top + drift / speed <= 0.0:
             for y in range(len(p)):
                 q[y] = p[y]
@@ -168,14 +175,38 @@ def least_divergence_row(p, value, here, rate, reward, running, gain, rate_min, 
 
 
 @kernel
+def least_divergence_row(p, value, here, rate, reward, running, gain, rate_min, rate_max, q):
+    """Return (K, alternative rate) of one choice and fill q with the alternative row; K = inf where it is not critical.
+
+    `p` is the row over its known support (zeros allowed), `value[y]` = h(y) + reward paid on the jump to y, `here` = h(s).
+    K = 0 where the choice is already as good as `gain` and h ask for.  Paper: eq:K, eq:KLdiff
+    """
+    best, mean, critical = look_at_row(p, value, here, reward, running - gain, rate_min, rate_max, q)
+    if not critical:
+        return np.inf, np.nan
+    return solved_row(p, value, best, best + (reward - here), mean, running - gain, 0.0, rate, rate_min, rate_max, q)
+
+
+@kernel
+def least_divergence_of_gap(p, value, here, rate, reward, running, gain, gap, rate_min, rate_max, q):
+    """As `least_divergence_row`, with the gap given: next to a tie it is known to more digits than its terms add up to."""
+    drift = running - gain
+    best, mean, critical = look_at_row(p, value, here, reward, drift, rate_min, rate_max, q)
+    if not critical:
+        return np.inf, np.nan
+    finer = gap + (mean + drift / rate)
+    return solved_row(p, value, best, best + (reward - here), mean, drift, finer, rate, rate_min, rate_max, q)
+
+
+@kernel
 def least_divergences(
-    row_start, probability, value, here, rate, reward, running, gain, rate_min, rate_max, wanted, k, alt_rate, alt_row
+    row_start, probability, value, here, rate, reward, running, gain, gap, rate_min, rate_max, wanted, k, alt_rate, alt_row
 ):
     """Fill k, alt_rate (P) and alt_row (as probability) for the pairs that are `wanted`; the others keep what they held."""
     for i in range(len(rate)):
         if wanted[i]:
             a, b = row_start[i], row_start[i + 1]
-            k[i], alt_rate[i] = least_divergence_row(
+            k[i], alt_rate[i] = least_divergence_of_gap(
                 probability[a:b],
                 value[a:b],
                 here[i],
@@ -183,6 +214,7 @@ def least_divergences(
                 reward[i],
                 running[i],
                 gain,
+                gap[i],
                 rate_min,
                 rate_max,
                 alt_row[a:b],

@@ -128,7 +128,7 @@ def real_number(name: str, value: Any) -> float:
         raise ModelError(f"{name} is {shown(value)} (a {type(value).__name__}); it must be one real number.")
     number = float(real_array(name, value, ()))
     if not np.isfinite(number):
-        raise ModelError(f"{name} is {number}; it must be finite.")
+        raise ModelError(f"{name} is {number}; it must be finite. Give an ordinary number.")
     return number
 
 
@@ -147,7 +147,8 @@ def rate_bounds_pair(value: Any) -> tuple[float, float]:
         raise ModelError(f"rate_bounds is {shown(value)}; it must be a pair (rate_min, rate_max).")
     low, high = real_number("rate_bounds[0]", value[0]), real_number("rate_bounds[1]", value[1])
     if low <= 0:
-        raise ModelError(f"rate_bounds[0] is {low!r}; rate_min must be positive (assume-rate).")
+        raise ModelError(f"rate_bounds[0] is {low!r}; rate_min must be positive (assume-rate). Give the least rate "
+                         "that may occur, above 0.")
     if low > high:
         raise ModelError(f"rate_bounds is ({low!r}, {high!r}); rate_min must not exceed rate_max. Swap them?")
     return low, high

@@ -5,37 +5,26 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.errors import ParameterError
 from sojourn.instance.cautions import too_early
-from sojourn.report.look import COLORS, matplotlib, save, with_look
+from sojourn.report.look import COLORS, check_picture, matplotlib, save, with_look
 
 if TYPE_CHECKING:
     from sojourn.instance.difficulty import Difficulty
     from sojourn.report.look import Figure
 
-KINDS = ("png", "svg", "pdf")
 PAIRS = 14  # suboptimal pairs shown as bars
 CELLS = 14  # rows and columns up to which every cell of the table carries its number
 INK, SOFT = "#1b1f24", "#6b7280"
 
 
-def check_card_name(path: str | PathLike[str]) -> str:
-    """Return the kind of picture that `path` asks for, or raise."""
-    kind = Path(path).suffix.lower().lstrip(".")
-    if kind not in KINDS:
-        raise ParameterError(f"the picture {str(path)!r} ends in {kind or 'nothing'!r}; it must end in .png, .svg or .pdf.")
-    return kind
-
-
 @with_look
 def plot_difficulty(found: Difficulty, path: str | PathLike[str] | None = None, epochs: float = 1e6) -> Figure:
     """Return the card as a matplotlib Figure, and write it to `path` (.png, .svg, .pdf) if given."""
-    kind = None if path is None else check_card_name(path)
+    kind = None if path is None else check_picture(path)
     matplotlib()
     from sojourn.report.picture import Picture
 

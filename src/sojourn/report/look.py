@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from sojourn.errors import require
+from sojourn.errors import ParameterError, require
 
 if TYPE_CHECKING:  # the figure that every picture is returned as; other folders take the name from here
     from matplotlib.figure import Figure as Figure
@@ -19,6 +21,8 @@ COLORS = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#40
 DASHES = ("-", (0, (6, 2)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2, 2, 2)), (0, (4, 4)), (0, (2, 3)), (0, (10, 3)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
+
+KINDS = ("png", "svg", "pdf")
 
 SETTINGS: dict[str, Any] = {
     "font.family": "DejaVu Sans",
@@ -50,6 +54,17 @@ SETTINGS: dict[str, Any] = {
 def matplotlib() -> Any:
     """Return matplotlib, or raise with the name of the extra."""
     return require("matplotlib", "plot")
+
+
+def check_picture(path: str | PathLike[str]) -> str:
+    """Return the kind of picture that `path` asks for, or raise: another ending, or a folder that does not exist."""
+    kind, folder = Path(path).suffix.lower().lstrip("."), Path(path).parent
+    if kind not in KINDS:
+        raise ParameterError(f"the picture {str(path)!r} ends in {kind or 'nothing'!r}; it must end in .png, .svg or .pdf.")
+    if not folder.is_dir():
+        raise ParameterError(f"the picture {str(path)!r} is to go into {str(folder)!r}, a folder that does not exist; make it "
+                             "first, or name another.")
+    return kind
 
 
 def new_figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sojourn.errors import ParameterError, unknown_name
 from sojourn.model.choosing import Policy
 from sojourn.model.ctmdp import CTMDP
+from sojourn.report.look import check_picture
 from sojourn.report.model_curves import plot_curves
 from sojourn.report.model_graph import SMALL, plot_graph
 from sojourn.report.model_grid import is_grid, plot_grid
@@ -39,7 +40,7 @@ def plot_model(model: CTMDP, kind: str = "auto", solution: Solution | None = Non
     if kind not in ("auto", *KINDS):
         raise ParameterError(unknown_name("kind of picture", kind, ("auto", *KINDS)))
     if path is not None:
-        check_picture_name(path)
+        check_picture(path)
     chosen = kind_of(model) if kind == "auto" else kind
     if chosen == "grid" and not is_grid(model.states.labels):
         raise ParameterError(f"state labels like {model.states.label(0)!r} are no points of a plane; `grid` needs some like "
@@ -68,14 +69,8 @@ def kind_of(model: CTMDP) -> str:
 
 def save_figure(fig: Figure, path: str | PathLike[str]) -> None:
     """Write a figure to a .png, .svg or .pdf file."""
-    check_picture_name(path)
+    check_picture(path)
     fig.savefig(path, bbox_inches="tight", pad_inches=0.15)
-
-
-def check_picture_name(path: str | PathLike[str]) -> None:
-    """Raise unless the file's name ends in .png, .svg or .pdf."""
-    if str(path).rpartition(".")[2].lower() not in ("png", "svg", "pdf"):
-        raise ParameterError(f"the picture's file is {str(path)!r}; its name must end in .png, .svg or .pdf.")
 
 
 def _shown(model: CTMDP, answer: Solution, policy: Policy) -> Solution:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sojourn.errors import ParameterError, SojournError
 from sojourn.instance.difficulty import Difficulty, difficulty
 from sojourn.learn.abilities import called
 from sojourn.learn.catalogue import proved_bound, said_name
-from sojourn.report.look import COLORS, literal, new_figure, save, with_look
+from sojourn.report.look import COLORS, check_picture, literal, new_figure, save, with_look
 from sojourn.simulation.holding import no_bounds
 from sojourn.simulation.run import Run
 from sojourn.study.bounds import NAMES
@@ -21,21 +20,10 @@ from sojourn.study.growth import slopes
 if TYPE_CHECKING:
     from sojourn.report.look import Figure
 
-KINDS = ("png", "svg", "pdf")
 MANY = 60  # episodes whose starts are still marked
 LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficulty`
 NO_FLOOR = ("{name} is a slope in the long run, not a floor: it does not exclude less regret than {name} log N at a given N,\n"
             "nor a smaller slope in a single run; it excludes that the mean slope of a uniformly fast learner stays below it.")
-
-
-def check_picture(path: str | PathLike[str]) -> str:
-    """Return the kind of picture that `path` asks for, or raise."""
-    kind = Path(path).suffix.lower().lstrip(".")
-    if kind not in KINDS:
-        raise ParameterError(f"the picture {str(path)!r} ends in {kind or 'nothing'!r}; it must end in .png, .svg or .pdf.")
-    if not Path(path).absolute().parent.is_dir():
-        raise ParameterError(f"the picture {str(path)!r} is to go into a folder that does not exist; make it first.")
-    return kind
 
 
 @with_look
