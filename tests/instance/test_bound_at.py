@@ -254,6 +254,13 @@ def test_with_unknown_supports_it_grows_like_the_lower_bound_for_them_however_of
     assert slope == pytest.approx(found.lower_bound_constant_unknown, rel=0.15) and bounds[1] > found.bound_at(1e12)
 
 
+def test_what_was_lost_within_a_million_decisions_is_lost_within_10_to_the_12():
+    """Between 10^8 and 10^12 decisions less is found here than within 10^7."""
+    found = sojourn.difficulty(sojourn.make("river-swim:small_reward=0.35"))
+    late = found.bound_at(1e12)
+    assert late.within < 1e8 and late.epochs == 1e12 and late >= found.bound_at(1e6)
+
+
 def test_a_bound_below_the_price_of_one_wrong_choice_is_found_too():
     model = CTMDP.from_arrays(np.ones((1, 2, 1)), [[1.0, 0.1]], [[1.0, 1.0]], rate_bounds=(0.05, 2))
     found = sojourn.difficulty(model)

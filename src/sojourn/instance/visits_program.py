@@ -24,6 +24,7 @@ from sojourn.solving.chain import row_defect
 from sojourn.solving.optimality import EPSILON
 
 B = TypeVar("B", bound=float)
+FAR = 1e6  # decisions
 TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -55,9 +56,12 @@ def cheapest(best: Optimum, epochs: float, told: np.ndarray, nats: np.ndarray) -
 
 
 def lost_by_then(bound_within: Callable[[float], B], epochs: float) -> B:
-    """Return the largest bound within N, N/10, N/100, ... decisions, back until two bring no more: what is lost stays lost."""
+    """Return the largest bound within N, N/10, N/100, ... decisions: what is lost stays lost.
+
+    Back to FAR at least, and until two bring no more.
+    """
     found, within, vain = bound_within(epochs), epochs // 10, 0
-    while within >= 10 and vain < 2 and found < math.inf:
+    while within >= 10 and (vain < 2 or within >= FAR) and found < math.inf:
         before = bound_within(within)
         found, vain = (before, 0) if found < before < math.inf else (found, vain + (found > 0))
         within //= 10
