@@ -272,3 +272,20 @@ def test_difficulty_says_what_to_do_about_bad_input(arguments, words):
 
 def test_show_names_a_folder_that_is_missing():
     assert "into 'no-such-folder', a folder that does not exist" in run("show", "two-state", "--plot", "no-such-folder/m.png").err
+
+
+@pytest.mark.parametrize("arguments", [
+    ("solve", "two-state", "--tolerance", "1_0"), ("difficulty", "two-state", "--rate-bounds", "0.1", "1_0"),
+    ("learn", "two-state", "--epochs", "1_000"), ("learn", "two-state", "--seed", "\u0663"), ("learn", "two-state", "--time", "\uff11"),
+    ("fit", "log.csv", "--confidence", "0.9_5"), ("control", "report", "none", "1", "1_5", "up"),
+    ("control", "report", "none", "1_0", "1.5", "up"), ("control", "report", "none", "1", "1.5", "up", "--silent", "arrive", "1_0"),
+])
+def test_a_number_on_the_command_line_is_written_in_decimal_digits(arguments):
+    ran = run(*arguments)
+    assert ran.code == 2 and "is not a" in ran.err and "number; write it as 12" in ran.err
+
+
+def test_a_start_that_looks_like_a_number_and_is_none_is_refused_in_words():
+    for start in ("--start=--5", "--start=\u00b2"):
+        ran = run("learn", "two-state", "--epochs", 10, start)
+        assert ran.code == 1 and "Traceback" not in ran.err and "no state named" in ran.err

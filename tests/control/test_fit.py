@@ -8,6 +8,7 @@ import sojourn
 from command_line import run
 from control_plant import MODEL
 from sojourn.control.exponential import gini_tests
+from sojourn.control.fit_words import as_object, pair_table, sentences
 from sojourn.errors import ParameterError
 from sojourn.simulation.session import Session
 
@@ -133,3 +134,17 @@ def test_the_command_prints_sentences_json_and_a_page(tmp_path):
     found = json.loads(run("fit", tmp_path / "log.csv", "--json").out)
     assert found["gain_bounds"][0] < found["gain_bounds"][1] and len(found["choices"]) == 5
     assert run("fit", tmp_path / "none.csv").code == 1
+
+
+def test_a_log_without_payments_has_no_gain_and_nothing_is_said_of_one(tmp_path):
+    log = {name: values for name, values in simulated(300, 8).items() if name != "reward"}
+    found = sojourn.fit(log)
+    assert not found.pays and np.isnan([*found.gain_bounds, *found.gain_now]).all() and found.trials == []
+    said = " ".join(sentences(found))
+    assert "not known" in said and not any(word in said for word in ("earns", "What to try next", " 0 per unit"))
+    assert "nothing is paid" in repr(found) and any("give a column `reward`" in note for note in found.notes)
+    assert as_object(found)["policy"] == [] and not any(row[-1] for row in pair_table(found)[1])
+    assert "earns" not in found.report(tmp_path / "page.html").read_text()
+    for paying in ({"running": {(log["state"][0], log["action"][0]): 1.0}}, {"knowledge": KNOWN}):
+        assert sojourn.fit(log, **paying).pays
+    assert sojourn.fit({**log, "reward": [0.0] * 300}).gain_now[1] == 0.0  # it says that nothing was paid

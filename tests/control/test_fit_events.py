@@ -116,6 +116,26 @@ def test_a_column_of_an_event_that_is_never_silent_is_refused():
         sojourn.fit(log, knowledge=TOLD)
 
 
+def test_a_log_that_does_not_say_how_often_an_event_led_nowhere_is_refused_where_it_can(tmp_path):
+    """Read as "it never did", 4,000 rows gave an interval of 0.752 to 0.782 for the rate 0.8."""
+    log = simulated(400, 5)
+    first = next(i for i, state in enumerate(log["state"]) if state == QUEUE.states[4]) + 1
+    without = {name: values for name, values in log.items() if name != "silent:arrive"}
+    empty = {**log, "silent:arrive": [None if i + 1 == first else n for i, n in enumerate(log["silent:arrive"])]}
+    with Controller.create(tmp_path / "c", TOLD, "events-ce", "0") as controller:
+        for wrong, words in ((without, "needs a column 'silent:arrive'"), (empty, "has an empty cell 'silent:arrive'")):
+            for read in (lambda log: sojourn.fit(log, knowledge=TOLD), controller.import_log):
+                with pytest.raises(FileError, match=f"row {first} {words}.*Say how often it was, 0 where it was not"):
+                    read(wrong)
+        assert controller.status()["imported"] == 0
+    elsewhere = {**log, "silent:arrive": [n if s == QUEUE.states[4] else None for s, n in zip(log["state"], log["silent:arrive"])]}
+    right = sojourn.fit(log, knowledge=TOLD).estimate
+    assert np.array_equal(sojourn.fit(elsewhere, knowledge=TOLD).estimate.rate_bounds, right.rate_bounds)
+    keep = [i for i, state in enumerate(log["state"]) if state != QUEUE.states[4]]  # the remedy
+    found = sojourn.fit({name: [values[i] for i in keep] for name, values in without.items()}, knowledge=TOLD, contiguous=False)
+    assert found.event_bounds[0, 0] < 0.8 < found.event_bounds[0, 1] and found.estimate.exposure[0] < right.exposure[0]
+
+
 def test_an_unfinished_sojourn_is_exposure_without_an_event():
     go, back = sojourn.Rate("go", 1.0), sojourn.Rate("back", 2.0)
     model = sojourn.CTMDP.explore("a", lambda s: {"x": sojourn.Choice(rates={"b": go} if s == "a" else {"a": back})})

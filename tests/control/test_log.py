@@ -1,13 +1,14 @@
 """Reading logs: every form gives the same rows, and what cannot be is refused with its row."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
 
-from sojourn.control import log_columns
+from sojourn.control import log_columns, log_parquet
 from sojourn.control.log import read_log
-from sojourn.errors import FileError
+from sojourn.errors import FileError, ParameterError
 from sojourn.model.knowledge import Knowledge
 
 GOOD = {"state": ["a", "b", "a", "c"], "action": ["x", "y", "x", "y"], "holding_time": [1.0, 0.5, 2.0, 0.25],
@@ -145,7 +146,7 @@ def test_a_file_that_is_no_log_is_refused_in_words(tmp_path, text, words):
 
 @pytest.mark.parametrize("text", [
     "state,action,holding_time,next_state\na,x,0.5,b\nb,x,1e-3,a\n",
-    "\ufeff state , action,holding_time,next_state\na,x,0.5,b\n\nb,x,1_0.5,a\n",
+    "\ufeff state , action,holding_time,next_state\na,x,0.5,b\n\nb,x,10.5,a\n",
     'state,action,holding_time,next_state\n"a, 1",x,0.5,"b ""q"""\n"b ""q""",x, 2 ,"a, 1"\n',
     "state,action,holding_time,next_state,reward\r\nnull,N/A,0.5,NA,1\r\nNA,N/A,2,null,2\r\n",
     "state,action,holding_time,next_state\n1,007,0.5,2\n2,007,3,1\n",
@@ -173,4 +174,152 @@ def test_texts_of_parquet_files_may_be_missing_where_they_need_not_be(tmp_path):
     assert len(found) == 2 and list(found.actions) == ["x", "y"] and found.censored_time.tolist() == [1.0]
     parquet.write_table(pyarrow.table({**columns, "state": ["a", None, "a", "a"]}), tmp_path / "log.parquet")
     with pytest.raises(FileError, match="row 2 has no state"):
+        read_log(tmp_path / "log.parquet")
+
+
+# ---- what is a number ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["1_5", "1_000", "\u0663", "\uff11", "1e1_0", "0x10", "1,5", "1 5", "--5", "infinitely"])
+@pytest.mark.parametrize("form", ["columns", "array", "slow csv", "quick csv", "parquet"])
+def test_a_number_in_a_log_is_written_in_decimal_digits(tmp_path, text, form, monkeypatch):
+    columns = {**GOOD, "holding_time": ["1", "2.5", text, "1e-3"]}
+    if form == "array":
+        columns = {name: np.array(values) for name, values in columns.items()}
+    elif form == "parquet":
+        pyarrow = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.table(columns), tmp_path / "log.parquet")
+        columns = tmp_path / "log.parquet"
+    elif form != "columns":
+        if form == "slow csv":
+            monkeypatch.setattr(log_columns, "_quick_csv", lambda path, renamed: None)
+        quoted = {name: [f'"{value}"' for value in values] for name, values in columns.items()}
+        (tmp_path / "log.csv").write_text(as_csv(quoted), encoding="utf-8")
+        columns = tmp_path / "log.csv"
+    with pytest.raises(FileError, match="row 3 has holding_time"):
+        read_log(columns)
+
+
+def test_texts_of_decimal_digits_are_numbers_in_memory_as_in_a_file(tmp_path):
+    texts = {**GOOD, "holding_time": [" 1", "+2.5", ".5", "1e-3"]}
+    (tmp_path / "log.csv").write_text(as_csv(texts))
+    for log in (texts, {name: np.array(values) for name, values in texts.items()}, tmp_path / "log.csv"):
+        assert read_log(log).holding_time.tolist() == [1.0, 2.5, 0.5, 1e-3]
+    for odd in (1 + 0j, b"1_5", 10**400, [1]):
+        with pytest.raises(FileError, match="row 2 has holding_time"):
+            read_log({**GOOD, "holding_time": [1.0, odd, 1.0, 1.0]})
+
+
+@pytest.mark.parametrize("name", ["\u00b2", "--5", "-", "1" * 5000])
+def test_names_that_look_like_numbers_are_names(name):
+    found = read_log({**GOOD, "state": ["1", name, "1", name], "next_state": [name, "1", name, "1"]})
+    assert set(found.states) == {"1", name}
+
+
+@pytest.mark.parametrize("time", [1e-320, 5e-324, 1e-160, 1e160, 1e308])
+def test_times_whose_squares_are_no_numbers_are_refused(time):
+    with pytest.raises(FileError, match="row 2 has holding_time.*from 1e-150 to 1e"):
+        read_log({**GOOD, "holding_time": [1.0, time, 1.0, 1.0]})
+    with pytest.raises(FileError, match="row 2 has reward" if time > 1 else "nothing"):
+        read_log({**GOOD, "reward": [1.0, time, 1.0, 1.0]})
+        raise FileError("nothing")  # a small reward is a reward
+
+
+def test_time_stamps_in_whole_nanoseconds_keep_every_digit():
+    begin = 1_700_000_000_000_000_001
+    stamps = {"time": [begin, begin + 3, begin + 10], "state": ["a", "b", "a"], "action": ["x", "x", "x"]}
+    for times in (stamps["time"], np.array(stamps["time"])):
+        assert read_log({**stamps, "time": times}).holding_time.tolist() == [3.0, 7.0]
+    with pytest.raises(FileError, match=f"row 2 has time {begin - 3}, row 1 has {begin}"):
+        read_log({**stamps, "time": [begin, begin - 3, begin + 10]})
+
+
+# ---- time zones ----------------------------------------------------------------------------------------------------
+
+
+def test_dates_with_a_time_zone_are_subtracted_by_the_clock_of_the_world(tmp_path):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    zone = ZoneInfo("Europe/Berlin")
+    spring = [datetime(2026, 3, 29, 1, 30, tzinfo=zone), datetime(2026, 3, 29, 3, 30, tzinfo=zone),
+              datetime(2026, 3, 29, 4, 30, tzinfo=zone)]  # at 2 the clock goes on to 3
+    autumn = [datetime(2026, 10, 25, 2, 30, tzinfo=zone), datetime(2026, 10, 25, 2, 30, tzinfo=zone, fold=1),
+              datetime(2026, 10, 25, 3, 30, tzinfo=zone)]  # at 3 it goes back to 2
+    others = {"state": ["a", "b", "a"], "action": ["x", "x", "x"]}
+    for times in (spring, autumn):
+        utc = [moment.astimezone(UTC) for moment in times]
+        mixed = [utc[0], times[1], times[2].astimezone(ZoneInfo("Asia/Tokyo"))]
+        in_zone = pandas.Series(utc).dt.tz_convert("Europe/Berlin")
+        frame = pandas.DataFrame({"time": in_zone, **others})
+        frame.to_parquet(tmp_path / "log.parquet")
+        table = polars.DataFrame({"time": utc, **others}).with_columns(polars.col("time").dt.convert_time_zone("Europe/Berlin"))
+        logs = [{"time": kept, **others} for kept in (times, utc, mixed, np.array(times, dtype=object), list(in_zone))]
+        for log in (*logs, frame, tmp_path / "log.parquet", table):
+            assert read_log(log).holding_time.tolist() == [3600.0, 3600.0]
+
+
+def test_dates_without_a_time_zone_beside_some_with_one_are_refused():
+    times = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2), datetime(2026, 1, 3, tzinfo=UTC)]
+    for log in (times, np.array(times, dtype=object)):
+        with pytest.raises(FileError, match="row 2 has time .*without a time zone.* and row 1"):
+            read_log({"time": log, "state": ["a", "b", "a"], "action": ["x"] * 3})
+    for odd in (timedelta(1), 3.0, "2026-01-02"):
+        with pytest.raises(FileError, match="row 2 has time"):
+            read_log({"time": [times[0], odd, times[2]], "state": ["a", "b", "a"], "action": ["x"] * 3})
+    days = [date(2026, 1, 1), date(2026, 1, 2), date(2026, 1, 4)]
+    assert read_log({"time": days, "state": ["a", "b", "a"], "action": ["x"] * 3}).holding_time.tolist() == [86400.0, 172800.0]
+
+
+def test_missing_values_of_nullable_columns_are_missing():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({**GOOD, "holding_time": pandas.array([1, None, 3, 4], dtype="Int64")})
+    with pytest.raises(FileError, match="row 2 has holding_time nan"):
+        read_log(frame)
+
+
+# ---- Parquet -------------------------------------------------------------------------------------------------------
+
+
+def test_a_parquet_file_that_unpacks_to_far_more_than_its_size_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    n, path = 1_000_000, tmp_path / "log.parquet"
+    table = pyarrow.table({"state": pyarrow.array(["a"] * n).dictionary_encode(), "holding_time": np.ones(n)})
+    parquet.write_table(table, path, compression="zstd")
+    assert path.stat().st_size < 20_000  # sixteen million bytes in memory; two hundred times as many are as easily written
+    monkeypatch.setattr(log_parquet, "ROOM", 2**20)
+    monkeypatch.setattr(parquet, "read_table", None)
+    with pytest.raises(FileError, match=r"says that it has 1,000,000 rows, which need 16,000,000 bytes .*: max_bytes"):
+        read_log(path)
+    monkeypatch.undo()
+    with pytest.raises(FileError, match="it needs state"):
+        read_log(path)  # a small file may be so large
+    with pytest.raises(FileError, match="may unpack to 15,999,999"):
+        read_log(path, max_bytes=15_999_999)
+    with pytest.raises(ParameterError, match="max_bytes is -1"):
+        read_log(path, max_bytes=-1)
+
+
+def test_texts_of_a_parquet_file_are_kept_once_each_however_long(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    n, long = 50_000, "x" * 10_000  # 250 million characters a column if each row had its own
+    codes = pyarrow.array(np.arange(n, dtype=np.int32) % 2)
+    table = pyarrow.table({"state": pyarrow.DictionaryArray.from_arrays(codes, [long, "b"]), "action": ["x"] * n,
+                           "holding_time": np.ones(n), "next_state": pyarrow.DictionaryArray.from_arrays(codes, ["b", long])})
+    parquet.write_table(table, tmp_path / "log.parquet", store_schema=False)  # so it says that they are texts
+    assert log_parquet.read_parquet(tmp_path / "log.parquet").nbytes < 2e6
+    found = read_log(tmp_path / "log.parquet")
+    assert len(found) == n and set(found.states) == {long, "b"}
+
+
+def test_lists_in_a_parquet_file_are_refused(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({**GOOD, "state": [["a"], ["b"], ["a"], ["c"]]}), tmp_path / "log.parquet")
+    with pytest.raises(FileError, match="the column state .* holds lists"):
         read_log(tmp_path / "log.parquet")

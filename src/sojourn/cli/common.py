@@ -16,7 +16,9 @@ from typing import Any
 import click
 
 from sojourn.errors import ModelError, unknown_name
+from sojourn.model.scalars import is_decimal, is_whole_text
 
+NOT_FINITE = ("nan", "inf", "infinity")
 NARROWEST = 20  # columns below which lines are left as they are
 
 
@@ -37,6 +39,25 @@ def learner_names(context: click.Context, option: click.Parameter, text: str) ->
     return [name for name in LEARNERS if name.startswith(text)]
 
 
+class Number(click.FloatRange):
+    """A number in decimal digits; Python's own reading, which click's is, takes 1_5 for 15.  Commands refuse NaN and infinity."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if isinstance(value, str) and not is_decimal(value.strip()) and value.strip().lower().lstrip("+-") not in NOT_FINITE:
+            self.fail(f"{value!r} is not a number; write it as 12, -0.5 or 1e-3.", parameter, context)
+        return super().convert(value, parameter, context)
+
+
+class Whole(click.IntRange):
+    """A whole number in decimal digits."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if isinstance(value, str) and not is_whole_text(value.strip()):
+            self.fail(f"{value!r} is not a whole number; write it as 12.", parameter, context)
+        return super().convert(value, parameter, context)
+
+
+NUMBER, WHOLE = Number(), Whole()
 model_argument = click.argument("model", metavar="MODEL", shell_complete=_models)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
 
@@ -57,7 +78,7 @@ def read_model(text: str) -> Any:
 
 def named_state(model: Any, text: str | None) -> Any:
     """Return the state that a text on the command line means: a state, what it reads as, or else a position."""
-    if text is None or text in model.states or text in model.states.labels or not text.lstrip("-").isdigit():
+    if text is None or text in model.states or text in model.states.labels or not is_whole_text(text):
         return text
     return int(text)
 

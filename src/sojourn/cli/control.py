@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, plain, print_json, read_model
+from sojourn.cli.common import NUMBER, WHOLE, Whole, json_option, model_argument, plain, print_json, read_model
 from sojourn.errors import ReportError
 from sojourn.zoo.syntax import parse_parameters
 
@@ -30,14 +30,14 @@ def command() -> None:
 @click.option("--start", required=True, metavar="STATE", help="Where the system is now.")
 @click.option("--learner", default="default", show_default=True, metavar="NAME", help="A name of `sojourn learners`.")
 @click.option("--param", multiple=True, metavar="KEY=VALUE", help="Parameters of the learner; may be repeated.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the learner's own random numbers.")
-@click.option("--rate-bounds", type=(float, float), metavar="LO HI", help="Rates the learner is told (the model's own).")
+@click.option("--seed", type=Whole(0), default=0, show_default=True, help="Of the learner's own random numbers.")
+@click.option("--rate-bounds", type=(NUMBER, NUMBER), metavar="LO HI", help="Rates the learner is told (the model's own).")
 @click.option("--supports", is_flag=True, help="Tell the learner which jumps are possible; others raise an alarm.")
 @click.option("--events", is_flag=True, help="Tell the learner which events drive which jumps (learners of events need it).")
 @click.option("--safe-action", metavar="ACTION", help="What to advise in a state that the model does not have.")
 @click.option("--forbid", multiple=True, type=(str, str), metavar="STATE ACTION", help="Never advise this; may be repeated.")
 @click.option("--shadow", is_flag=True, help="Advise only: every report says what was really done.")
-@click.option("--max-late", type=click.IntRange(0), default=0, show_default=True,
+@click.option("--max-late", type=Whole(0), default=0, show_default=True,
               help="Answers the old policy may give at an episode's end while another process plans.")
 @json_option
 def create(path: Path, model: str, start: str, learner: str, param: tuple[str, ...], seed: int,
@@ -87,13 +87,13 @@ def status(path: Path, as_json: bool) -> None:
 
 @command.command()
 @path_argument
-@click.argument("seq", type=int, required=False)
-@click.argument("holding_time", type=float, required=False)
+@click.argument("seq", type=WHOLE, required=False)
+@click.argument("holding_time", type=NUMBER, required=False)
 @click.argument("next_state", required=False)
-@click.option("--reward", type=float, help="All that was paid, if not as known.")
+@click.option("--reward", type=NUMBER, help="All that was paid, if not as known.")
 @click.option("--action", help="What was really done, if not as advised.")
 @click.option("--event", help="What happened.")
-@click.option("--silent", multiple=True, type=(str, click.IntRange(0)), metavar="EVENT TIMES",
+@click.option("--silent", multiple=True, type=(str, Whole(0)), metavar="EVENT TIMES",
               help="How often an event was seen that led nowhere; may be repeated.")
 @click.option("--lines", is_flag=True, help="Read reports from stdin, one JSON object a line, and answer each with a line.")
 @json_option

@@ -2,7 +2,7 @@
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, print_json, read_model, say, waiting
+from sojourn.cli.common import NUMBER, Whole, json_option, model_argument, print_json, read_model, say, waiting
 
 
 @click.command("difficulty")
@@ -10,14 +10,15 @@ from sojourn.cli.common import json_option, model_argument, print_json, read_mod
 @click.option(
     "--rate-bounds",
     nargs=2,
-    type=float,
+    type=NUMBER,
     metavar="LO HI",
     default=None,
     help="The rate bounds that the learner knows (default: the model's, else the range of its rates).",
 )
 @click.option("--bernoulli", is_flag=True, help="Take the lump sums as 0/1 rewards of unknown mean.")
-@click.option("--rows", default=40, show_default=True, type=click.IntRange(0), help="Suboptimal pairs to print.")
-@click.option("--epochs", type=float, metavar="N", default=None, help="Also the bounds at N decisions: takes seconds, or a minute.")
+@click.option("--rows", default=40, show_default=True, type=Whole(0), help="Suboptimal pairs to print.")
+@click.option("--epochs", type=NUMBER, metavar="N", default=None,
+              help="Also the bounds at N decisions: takes seconds, or a minute.")
 @click.option(
     "--plot", "picture", metavar="FILE", default=None, help="Write the one-page card to FILE (.png, .svg or .pdf)."
 )

@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from sojourn.cli.common import (
+    NUMBER,
+    WHOLE,
     folded,
     json_option,
     learner_names,
@@ -35,19 +37,19 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
 @model_argument
 @click.option("--learner", "name", default="default", show_default=True, metavar="NAME", shell_complete=learner_names,
               help="A name of `sojourn learners`, or module:Class (a file here, or a module).")
-@click.option("--epochs", type=float, help="How many decisions (1e6 if no --time is given).")
-@click.option("--time", "max_time", type=float, help="How much time instead; the regret is then R_T.")
-@click.option("--delta", type=float, help="Confidence of the learner, where it has one (0.01).")
-@click.option("--horizon", type=float, help="Instead of --delta: N decisions, delta = 1/N.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the world's and the learner's streams.")
+@click.option("--epochs", type=NUMBER, help="How many decisions (1e6 if no --time is given).")
+@click.option("--time", "max_time", type=NUMBER, help="How much time instead; the regret is then R_T.")
+@click.option("--delta", type=NUMBER, help="Confidence of the learner, where it has one (0.01).")
+@click.option("--horizon", type=NUMBER, help="Instead of --delta: N decisions, delta = 1/N.")
+@click.option("--seed", type=WHOLE, default=1, show_default=True, help="Of the world's and the learner's streams.")
 @click.option("--start", metavar="STATE", help="The first state, as the model calls it (its first one).")
-@click.option("--rate-bounds", type=(float, float), metavar="LO HI", help="Rates the learner is told (the model's own).")
+@click.option("--rate-bounds", type=(NUMBER, NUMBER), metavar="LO HI", help="Rates the learner is told (the model's own).")
 @click.option("--supports", is_flag=True, help="Tell the learner which jumps are possible.")
 @click.option("--reward-range", metavar="auto|LO,HI",
               help="Rescale rewards inside the learner by this range; auto takes the model's. Not rescaled unless given.")
 @click.option("--param", multiple=True, metavar="KEY=VALUE", help="Further parameters of the learner; may be repeated.")
 @click.option("--holding-times", metavar="LAW", help="Another law of the holding times, e.g. erlang:stages=3.")
-@click.option("--checkpoints", type=int, default=200, show_default=True, help="How many moments to report.")
+@click.option("--checkpoints", type=WHOLE, default=200, show_default=True, help="How many moments to report.")
 @click.option("--plot", "picture", type=click.Path(dir_okay=False, writable=True), help="Draw the regret: .png, .svg or .pdf.")
 @json_option
 def command(model: str, as_json: bool, picture: str | None, **options: Any) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, learner_names, model_argument, print_json, read_model, say
+from sojourn.cli.common import Whole, json_option, learner_names, model_argument, print_json, read_model, say
 from sojourn.model.columns import columns
 
 ROWS = 16
@@ -18,8 +18,8 @@ ROWS = 16
 @click.option("--path", "sample", metavar="FILE", help="Draw a sample path with its regret to FILE.")
 @click.option("--learner", "learner_name", default="default", show_default=True, metavar="NAME", shell_complete=learner_names,
               help="Who walks the sample path: a name of `sojourn learners`, or `optimal`.")
-@click.option("--epochs", default=500, show_default=True, type=click.IntRange(1, 1_000_000), help="Decisions of the sample path.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the sample path.")
+@click.option("--epochs", default=500, show_default=True, type=Whole(1, 1_000_000), help="Decisions of the sample path.")
+@click.option("--seed", default=0, show_default=True, type=Whole(0), help="Seed of the sample path.")
 @json_option
 def command(model: str, picture: str | None, kind: str, sample: str | None, learner_name: str, epochs: int, seed: int,
             as_json: bool) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, policy_object, print_json, read_model, say
+from sojourn.cli.common import NUMBER, json_option, model_argument, policy_object, print_json, read_model, say
 from sojourn.model.columns import columns
 
 ROWS = 24
@@ -14,7 +14,7 @@ ROWS = 24
 @model_argument
 @click.option("--method", default="auto", show_default=True, metavar="NAME",
               help="auto, policy-iteration, sweeps, multigrid, value-iteration or linear-programming.")
-@click.option("--tolerance", default=1e-9, show_default=True, type=float,
+@click.option("--tolerance", default=1e-9, show_default=True, type=NUMBER,
               help="Width of the certificate, relative to |gain|.")
 @json_option
 def command(model: str, method: str, tolerance: float, as_json: bool) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, print_json, say, terminal_width
+from sojourn.cli.common import Number, Whole, json_option, print_json, say, terminal_width
 from sojourn.errors import ParameterError, ReplicationError, SojournError, SojournWarning, StoreError
+from sojourn.model.scalars import is_whole_text
 
 store_argument = click.argument("store", metavar="STORE", type=click.Path(path_type=Path))
 regret_option = click.option(
@@ -37,13 +38,13 @@ def command() -> None:
 @command.command()
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--store", type=click.Path(path_type=Path), help="Where the results are kept. [default: FILE with .sqlite]")
-@click.option("--workers", type=click.IntRange(1, 1024), help="Processes to use. [default: all cores]")
+@click.option("--workers", type=Whole(1, 1024), help="Processes to use. [default: all cores]")
 @click.option("--dask", metavar="ADDRESS|local", help="Run on a Dask cluster, or on one started here.")
 @click.option("--replications", metavar="FIRST:END", help="Only these replications (END not included), for a shard.")
-@click.option("--wait", type=click.FloatRange(0), default=0.0, help="Seconds to wait for another process to let go of the store.")
+@click.option("--wait", type=Number(0), default=0.0, help="Seconds to wait for another process to let go of the store.")
 @click.option(
     "--checkpoint-seconds",
-    type=click.FloatRange(0.05),
+    type=Number(0.05),
     default=10.0,
     show_default=True,
     help="Keep how far a long replication has come this often.",
@@ -114,7 +115,7 @@ def _part(text: str | None, total: int) -> range | None:
     if text is None:
         return None
     first, colon, end = text.partition(":")
-    if not colon or not first.isdigit() or not end.isdigit() or not int(first) < int(end) <= total:
+    if not colon or not is_whole_text(first) or not is_whole_text(end) or not 0 <= int(first) < int(end) <= total:
         raise ParameterError(f"--replications is {text!r}; it must be FIRST:END with 0 <= FIRST < END <= {total}.")
     return range(int(first), int(end))
 
@@ -171,7 +172,7 @@ def failures(store: Path, as_json: bool) -> None:
 
 @command.command()
 @store_argument
-@click.argument("replication", metavar="REPLICATION", type=click.IntRange(0))
+@click.argument("replication", metavar="REPLICATION", type=Whole(0))
 @click.option("--model", required=True, metavar="LABEL", help="The model's label in the store.")
 @click.option("--learner", required=True, metavar="LABEL", help="The learner's label in the store.")
 def repeat(store: Path, replication: int, model: str, learner: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ class Fit:
     Each of `rate_bounds` and `probability_bounds` holds with `confidence` by itself; those in `estimate` hold all together, and
     at all times, which the gain needs.  `gain_bounds`: with `confidence` the policy that is best now earns at least the lower
     end, and no policy earns more than the upper one.  `gain_now` is what was earned per unit of time in the log, with an interval
-    (NaN where there is none).  Where events are declared, `estimate` is an EventEstimate, and `event_bounds` (K, 2) are intervals
+    (NaN where there is none).  All of these are NaN where nothing is known of what is paid.  Where events are declared, `estimate` is an EventEstimate, and `event_bounds` (K, 2) are intervals
     of the rates of the events, each by itself.
     """
 
@@ -60,6 +61,11 @@ class Fit:
         """The policy that we could already play: the best one on the mean of what was seen, {state: action}."""
         return self.estimate.policy_labels
 
+    @property
+    def pays(self) -> bool:
+        """Whether anything is known of what is paid; where not, there are no gains, and no policy is better than another."""
+        return not isnan(self.gain_bounds[0])
+
     @cached_property
     def history(self) -> History:
         """The complete sojourns, in positions, in order."""
@@ -80,6 +86,8 @@ class Fit:
         from sojourn.instance.gaps import gaps
         from sojourn.solving.solve import solve
 
+        if not self.pays:
+            return []
         try:
             table = np.asarray(gaps(self.model, solve(self.model)))
         except SojournError:
@@ -109,20 +117,24 @@ class Fit:
     def __repr__(self) -> str:
         low, high = self.gain_bounds
         tried = int((self.visits > 0).sum())
-        return (f"<Fit of {len(self.log):,} sojourns: {self.knowledge.n_states} states, {tried} of {self.knowledge.n_pairs} "
-                "choices seen; "
-                f"earned {self.gain_now[1]:.6g} per unit of time so far; at {self.confidence:.4g} confidence the best policy "
+        begin = (f"<Fit of {len(self.log):,} sojourns: {self.knowledge.n_states} states, {tried} of {self.knowledge.n_pairs} "
+                 "choices seen; ")
+        if not self.pays:
+            return f"{begin}nothing is paid; {len(self.notes)} notes>"
+        return (f"{begin}earned {self.gain_now[1]:.6g} per unit of time so far; at {self.confidence:.4g} confidence the best policy "
                 "now earns at "
                 f"least {low:.6g}, and no policy more than {high:.6g}; {len(self.notes)} notes>")
 
 
 def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = None, reward: Any = None, running: Any = None,
-        rate_bounds: tuple[float, float] | None = None, columns: Mapping[str, str] | None = None, contiguous: bool = True) -> Fit:
+        rate_bounds: tuple[float, float] | None = None, columns: Mapping[str, str] | None = None, contiguous: bool = True,
+        max_bytes: int | None = None) -> Fit:
     """Estimate a model from an event log: a CSV or Parquet file, a data frame, or a mapping of columns (see control/log.py).
 
     `knowledge` says which choices there are and what they pay; without it these are the choices that were seen, and what they pay
     is `reward` (lump sum) and `running` (per unit of time), {(state, action): number} each, or else what the log's column `reward`
-    says. `columns` renames: {"their name": "our name"}.  Knowledge with events (`model.knowledge(events=True)`) makes it a fit per
+    says. `columns` renames: {"their name": "our name"}; `max_bytes` is what a Parquet file may unpack to.
+    Knowledge with events (`model.knowledge(events=True)`) makes it a fit per
     event, with a test of that structure; then `rate_bounds`, if given, are of the rates of events.
 
     >>> found = fit({"state": ["up", "down"] * 50, "action": ["run", "repair"] * 50, "holding_time": [2.0, 0.5] * 50,
@@ -132,7 +144,7 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
     """
     if not (is_number(confidence) and 0 < confidence < 1):
         raise ParameterError(f"confidence is {confidence!r}; it must lie between 0 and 1, such as 0.95.")
-    rows = read_log(log, knowledge, contiguous, columns)
+    rows = read_log(log, knowledge, contiguous, columns, max_bytes)
     notes: list[str] = []
     doubt = 0.0
     if knowledge is None:
@@ -160,9 +172,11 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
         event_bounds = event_intervals(found.seen, found.exposure, level)
         _note_events(found, rate_bounds, notes)
     low, high = found.gain_bounds
+    gains, earned = (low - doubt, high + doubt), _earned(rows, knowledge, pair, level, paid)
+    if not _pays(rows, knowledge):
+        gains, earned = (float("nan"), float("nan")), (float("nan"), float("nan"), float("nan"))
     return Fit(rows, knowledge, confidence, visits, exposure, rate, rate_intervals(visits, exposure, level), _shares(counts, level),
-               gini, gini_p, found, (low - doubt, high + doubt), _earned(rows, knowledge, pair, level, paid),
-               tuple(notes), event_bounds)
+               gini, gini_p, found, gains, earned, tuple(notes), event_bounds)
 
 
 def _note_events(found: EventEstimate, rate_bounds: tuple[float, float] | None, notes: list[str]) -> None:
@@ -265,11 +279,18 @@ def _seen_knowledge(rows: Log, reward: Any, running: Any, rate_bounds: tuple[flo
                                      f"{next(iter(where))!r}.")
             into[where[key]] = float(value)
     if not lump.any() and not flow.any():
-        notes.append("nothing is paid: give `reward` or `running`, a column `reward`, or `knowledge`; the gains are 0 as it is.")
+        notes.append("nothing is paid, so there is no gain: give a column `reward`, or say what choices pay (`reward=`, `running=` or "
+                     "`knowledge=` in Python, --model on the command line).")
     start = np.concatenate([[0], np.cumsum(np.bincount(states, minlength=len(rows.states)))]).astype(np.int64)
     known = Knowledge(pair_start=start, pair_action=actions.astype(np.int64), reward=lump, running=flow, states=rows.states,
                       rate_min=float(rate_bounds[0]), rate_max=float(rate_bounds[1]), actions=rows.actions)
     return known, doubt
+
+
+def _pays(rows: Log, knowledge: Knowledge) -> bool:
+    """Return whether anything is known of what is paid, be it that it was nothing."""
+    by_events = knowledge.events is not None and bool(knowledge.events.payment.any())
+    return rows.reward is not None or by_events or bool(knowledge.reward.any() or knowledge.running.any())
 
 
 def _paid(rows: Log, pair: np.ndarray, pairs: int, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

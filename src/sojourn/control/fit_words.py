@@ -18,15 +18,18 @@ def sentences(found: Fit) -> list[str]:
     said = [
         f"{len(found.log):,} sojourns of {known.n_states} states; {int((found.visits > 0).sum())} of {known.n_pairs} choices "
         "were made.",
+    ]
+    said += [
         f"What we do now: {earned:.6g} per unit of time{between}.",
         f"What we could already play: the policy that is best on the mean of what was seen earns {found.estimate.gain:.6g} "
         "there; at "
         f"{found.confidence:.4g} confidence it earns at least {low:.6g}, and no policy earns more than {high:.6g}.",
-    ]
+    ] if found.pays else ["What we do now, and what could be earned: not known, since neither the log nor anything else says what "
+                          "is paid."]
     if isinstance(found.estimate, EventEstimate):
         said.append(f"The structure: {found.estimate.evidence}.")
     tries = found.trials
-    if not tries:
+    if not tries and found.pays:
         said.append("What to try next: nothing else; on the most hopeful model that the data allow, the policy that is best now "
                     "is best too.")
     for state, action, visits, cost in tries[:5]:
@@ -42,7 +45,7 @@ def pair_table(found: Fit) -> tuple[list[str], list[list[str]]]:
     known, policy, rows = found.knowledge, found.policy, []
     for k in range(known.n_pairs):
         s, a = int(known.pair_state[k]), int(known.pair_action[k])
-        best = "yes" if policy[known.states[s]] == known.actions[a] else ""
+        best = "yes" if found.pays and policy[known.states[s]] == known.actions[a] else ""
         test = "" if isnan(found.gini_p[k]) else f"{found.gini_p[k]:.2g}"
         rows.append([known.states.label(s), known.actions.label(a), f"{found.visits[k]:,}", f"{found.rate[k]:.4g}",
                      f"{found.rate_bounds[k, 0]:.4g} to {found.rate_bounds[k, 1]:.4g}", test, best])
@@ -75,5 +78,5 @@ def as_object(found: Fit) -> dict[str, Any]:
                              for name, n, x, r, b in each],
                   "structure": found.estimate.evidence.as_dict()}
     return {"sojourns": len(found.log), "states": known.n_states, "choices": choices, "confidence": found.confidence,
-            "gain_bounds": found.gain_bounds, "gain_now": found.gain_now, "policy": [[s, a] for s, a in found.policy.items()],
+            "gain_bounds": found.gain_bounds, "gain_now": found.gain_now, "policy": [[s, a] for s, a in found.policy.items()] if found.pays else [],
             "trials": [list(row) for row in found.trials], "notes": list(found.notes), **events}

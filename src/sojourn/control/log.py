@@ -4,7 +4,7 @@ Two forms are read.  *Sojourns*: one row per decision with the columns state, ac
 any, reward, event, trajectory.  *Time stamps*: one row per moment at which the state changed, with time, state, action and, if
 there are any, the same; the last sojourn of every trajectory is then unfinished (censored): its length is a
 lower bound only, known where the last row repeats the state at a later time or carries no action.  Columns `silent:NAME` say how
-often that event was seen during the sojourn without leading anywhere.
+often that event was seen during the sojourn without leading anywhere; where it can be seen so, the column must say it.
 """
 
 from __future__ import annotations
@@ -15,24 +15,30 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.control.log_columns import SILENT, Coded, coded, columns_of, in_seconds
+from sojourn.control.log_columns import SILENT, Coded, coded, columns_of
+from sojourn.control.log_numbers import blank, plus_one, real_numbers
 from sojourn.errors import FileError, unknown_name
 from sojourn.kernels.event_counts import UNKNOWN
 from sojourn.learn.learner import History
 from sojourn.model.events import EventTable
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.names import Names, plain
+from sojourn.model.scalars import is_whole_text, whole
 
 SOJOURNS = ("state", "action", "holding_time", "next_state")
 STAMPS = ("time", "state", "action")
 OPTIONAL = ("reward", "event", "trajectory")
+SHORTEST, LARGEST = 1e-150, 1e150  # holding times, and rewards in size: their squares must remain numbers
+UNSAID = -1  # how often a silent event was seen, where the cell is empty
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
     """Complete sojourns in positions (`states` and `actions` say of what), and the unfinished ones behind them.
 
-    `row` is the number of the row that each came from, counted from 1 without the header.
+    `row` (and `censored_row`) is the number of the row that each came from, counted from 1 without the header; `follows` says
+    which complete sojourns begin where, in the same trajectory, the one before them ended.  `silent` holds UNSAID where the log
+    does not say how often an event was seen.
     """
 
     states: Names
@@ -49,6 +55,8 @@ class Log:
     censored_action: np.ndarray
     censored_time: np.ndarray
     row: np.ndarray
+    follows: np.ndarray
+    censored_row: np.ndarray
     silent: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -71,9 +79,9 @@ class Log:
         lump = knowledge.reward[pair] if self.reward is None else self.reward[which] - running
         found = {"state": self.state[which], "action": self.action[which], "holding_time": tau,
                  "next_state": self.next_state[which], "lump": lump, "running": running}
-        return found if knowledge.events is None else {**found, **self._labels(knowledge.events, which)}
+        return found if knowledge.events is None else {**found, **self._labels(knowledge.events, pair, which)}
 
-    def _labels(self, table: EventTable, which: slice) -> dict[str, np.ndarray]:
+    def _labels(self, table: EventTable, pair: np.ndarray, which: slice) -> dict[str, np.ndarray]:
         """Return the event of each sojourn as its number (UNKNOWN where none is said), and how often silent ones were seen."""
         found = {}
         if self.event is not None:
@@ -89,10 +97,25 @@ class Log:
             raise FileError(f"the log has a column 'silent:{unknown[0]}', but {unknown[0]!r} is not declared as an event that may "
                             "lead nowhere; drop the column, or declare it.")
         if len(table.silent):
-            nothing = np.zeros(len(self.state[which]), dtype=np.int64)
-            columns = [self.silent[table.names[k]][which] if table.names[k] in self.silent else nothing for k in table.silent]
-            found["silent"] = np.stack(columns, axis=1)
+            found["silent"] = np.stack([self._seen(table, int(k), pair, which) for k in table.silent], axis=1)
         return found
+
+    def _seen(self, table: EventTable, event: int, pair: np.ndarray, which: slice) -> np.ndarray:
+        """Return how often each sojourn saw a silent event; where it can be seen, the log must say it, be it 0."""
+        name = table.names[event]
+        times = self.silent[name][which] if name in self.silent else np.full(len(pair), UNSAID)
+        can = np.zeros(table.n_pairs, dtype=bool)
+        can[table.pair[~table.jumps & (table.event == event)]] = True
+        unsaid = (times == UNSAID) & can[pair]
+        if unsaid.any():
+            at = int(np.argmax(unsaid)) + (which.start or 0)
+            what = (f"has an empty cell 'silent:{name}'" if name in self.silent else f"needs a column 'silent:{name}', which the "
+                    "log does not have")
+            raise FileError(f"row {self.row[at]} {what}: {name!r} can be seen in state {self.states[int(self.state[at])]!r} with "
+                            f"action {self.actions[int(self.action[at])]!r} without leading anywhere. Say how often it was, 0 "
+                            "where it was not. Where nobody counted it, drop the rows of such states and actions, all of "
+                            "them, and say that rows need not be contiguous.")
+        return np.maximum(times, 0)
 
     def history(self, knowledge: Knowledge, which: slice = slice(None)) -> History:
         """Return sojourns as a learner is told of them."""
@@ -106,19 +129,17 @@ def history_of(parts: Mapping[str, np.ndarray]) -> History:
     return replace(History.of_parts(**columns), event=event, silent=silent)
 
 
-def blank(value: Any) -> bool:
-    """Return whether a cell is empty."""
-    return value is None or value != value or value == ""
-
-
 def read_log(log: Any, knowledge: Knowledge | None = None, contiguous: bool = True,
-             columns: Mapping[str, str] | None = None) -> Log:
+             columns: Mapping[str, str] | None = None, max_bytes: int | None = None) -> Log:
     """Return the log in `log`: a path to a .csv or .parquet file, a data frame (pandas, polars), or a mapping of columns.
 
     With `knowledge` states and actions must be among its own.  Rows of one trajectory must follow each other (each begins in the
-    state to which the last led), unless `contiguous` is False.
+    state to which the last led), unless `contiguous` is False.  A Parquet file may unpack to `max_bytes`; without it, to 256 MB or
+    64 times its own size (control/log_parquet.py).
     """
-    table = _Columns(columns_of(log, columns or {}))
+    if max_bytes is not None:
+        max_bytes = whole("max_bytes", max_bytes, 1)
+    table = _Columns(columns_of(log, columns or {}, max_bytes))
     if not len(table) and table.names:
         raise FileError(f"the log has 0 rows under {', '.join(table.names)}; there is nothing to learn from.")
     known = set(table.names)
@@ -154,26 +175,36 @@ class _Columns:
 
     def numbers(self, name: str, positive: bool = False, missing: bool = False) -> np.ndarray:
         """Return a column of numbers, or name the first row that is none."""
-        values = in_seconds(self.columns[name])
-        try:
-            array = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            for i, value in enumerate(values):
-                if not isinstance(value, (int, float, np.number)):
-                    raise FileError(f"row {i + 1} has {name} {value!r}, which is no number. If the columns are swapped, rename "
-                                    "them.") \
-                        from None
-            raise
+        array = self._floats(name)
         fine = np.isfinite(array) | (np.isnan(array) if missing else False)
-        if positive:
-            fine &= array > 0
+        size = np.abs(array)
+        with np.errstate(invalid="ignore"):
+            fine &= ~(size > LARGEST) if not positive else (array >= SHORTEST) & (size <= LARGEST)
         if not fine.all():
             i = int(np.argmin(fine))
-            rule = "a number above 0" if positive else "a finite number"
+            rule = (f"a number above 0, from {SHORTEST:g} to {LARGEST:g}" if positive else
+                    f"a finite number, at most {LARGEST:g} in size")
             raise FileError(f"row {i + 1} has {name} {array[i]:g}; it must be {rule} ({int((~fine).sum())} of {len(fine)} rows "
                             "are not). "
                             "Correct or drop these rows; if the columns are swapped, rename them.")
         return array
+
+    def _floats(self, name: str) -> np.ndarray:
+        values = self.columns[name]
+        if isinstance(values, Coded):
+            code = values.code
+            return real_numbers(name, values.values, lambda i: int(np.argmax(code == i)) + 1)[code]
+        if name == "time" and isinstance(values, list) and set(map(type, values)) == {int} and max(map(abs, values)) < 2**63:
+            values = np.array(values)
+        if name == "time" and isinstance(values, np.ndarray) and values.dtype.kind in "iu" and len(values):
+            values = values - values.min()  # nanoseconds since 1970 are beyond the whole numbers that floats can hold
+        return real_numbers(name, values, plus_one)
+
+    def said(self, name: str, i: int) -> str:
+        """Return one cell as it was given."""
+        values = self.columns[name]
+        cell = values.values[values.code[i]] if isinstance(values, Coded) else values[i]
+        return f"{cell:g}" if isinstance(cell, float) else str(cell)
 
     def codes(self, *names: str) -> tuple[list[np.ndarray], list[Any]]:
         """Return columns as numbers of their common different values."""
@@ -208,7 +239,7 @@ def _names(kind: str, columns: _Columns, names: tuple[str, ...], known: Names | 
         if blank(value) or (isinstance(value, str) and value.strip().lower() in ("", "nan")):
             name, row = _first(codes, names, i)
             raise FileError(f"row {row} has no {name} (it is {value!r}); every row needs one. Correct or drop it.")
-    if texts and all(value.lstrip("-").isdigit() and str(int(value)) == value for value in values):
+    if texts and all(is_whole_text(value) and str(int(value)) == value for value in values):
         values = [int(value) for value in values]  # a file of whole numbers
     try:
         order = sorted(range(len(values)), key=lambda i: values[i])
@@ -248,16 +279,17 @@ def _extras(columns: _Columns) -> tuple[np.ndarray | None, np.ndarray | None, tu
 
 
 def _silent(columns: _Columns) -> dict[str, np.ndarray]:
-    """Return {event: how often it was seen without leading anywhere, per row} from the columns `silent:NAME`; empty is 0."""
+    """Return {event: how often it was seen without leading anywhere, per row} from the columns `silent:NAME`."""
     found = {}
     for name in columns.names:
         if str(name).startswith(SILENT):
-            times = np.nan_to_num(columns.numbers(name, missing=True), nan=0.0)
-            bad = np.flatnonzero((times < 0) | (times != np.floor(times)))
+            said = columns.numbers(name, missing=True)
+            times = np.where(np.isnan(said), 0.0, said)
+            bad = np.flatnonzero((times < 0) | (times != np.floor(times)) | (times >= 2**53))
             if bad.size:
                 raise FileError(f"row {bad[0] + 1} has {name} {times[bad[0]]:g}; it must be a whole number of times "
                                 f"({bad.size} rows are not).")
-            found[str(name)[len(SILENT):]] = times.astype(np.int64)
+            found[str(name)[len(SILENT):]] = np.where(np.isnan(said), UNSAID, times.astype(np.int64))
     return found
 
 
@@ -274,8 +306,11 @@ def _sojourns(columns: _Columns, knowledge: Knowledge | None, contiguous: bool) 
         raise FileError(f"row {int(np.argmax(np.isnan(reward))) + 1} has no reward; give one in every row, or leave the column "
                         "out.")
     nothing = np.zeros(0, dtype=np.int32)
+    follows = np.concatenate([[False], after[:-1] == state[1:]])
+    if trajectory is not None:
+        follows[1:] &= trajectory[:-1] == trajectory[1:]
     return Log(states, actions, state, action, tau, after, reward, event, events, count, nothing, nothing, np.zeros(0),
-               np.arange(1, len(tau) + 1), _silent(columns))
+               np.arange(1, len(tau) + 1), follows, nothing, _silent(columns))
 
 
 def _check_actions(actions: Names, tau: np.ndarray) -> None:
@@ -313,10 +348,11 @@ def _stamps(columns: _Columns, knowledge: Knowledge | None) -> Log:
     (state,), states = _names("state", columns, ("state",), knowledge.states if knowledge else None)
     same = np.ones(len(time) - 1, dtype=bool) if trajectory is None else trajectory[:-1] == trajectory[1:]
     tau = np.diff(time)
-    wrong = same & ~(tau > 0)
+    wrong = same & ~(tau >= SHORTEST)
     if wrong.any():
         i = int(np.argmax(wrong)) + 1
-        raise FileError(f"row {i + 1} has time {time[i]:g}, row {i} has {time[i - 1]:g}; times must increase within a trajectory "
+        raise FileError(f"row {i + 1} has time {columns.said('time', i)}, row {i} has {columns.said('time', i - 1)}; times must "
+                        "increase within a trajectory "
                         f"({int(wrong.sum())} rows do not).")
     (action,), actions = _stamped_actions(columns, knowledge, same)
     reward, event, events = _extras(columns)
@@ -334,6 +370,7 @@ def _stamps(columns: _Columns, knowledge: Knowledge | None) -> Log:
     return Log(states, actions, state[whole], action[whole], tau[whole], state[whole + 1], None if reward is None else
     reward[whole],
                None if event is None else event[whole], events, count, state[cut], action[cut], tau[cut], whole + 1,
+               np.concatenate([[False], same])[whole], cut + 1,
                {name: times[whole] for name, times in _silent(columns).items()})
 
 

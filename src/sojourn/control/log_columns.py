@@ -9,29 +9,29 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sojourn.control.log_numbers import real_numbers
 from sojourn.errors import FileError, require
 
 CHUNK = 65536
 SILENT = "silent:"  # begins the name of a column
 
 
-def columns_of(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
+def columns_of(log: Any, renamed: Mapping[str, str], max_bytes: int | None = None) -> dict[str, Any]:
     """Return {our name: values}; values are arrays, or coded already (from a CSV file)."""
-    found = _read_columns(log, renamed)
+    found = _read_columns(log, renamed, max_bytes)
     missing = sorted(set(renamed) - set(found))
     if missing:
         raise FileError(f"columns renames {missing[0]!r}, which is not a column of the log; it has {', '.join(found)}.")
     return {renamed.get(name, name): values for name, values in found.items()}
 
 
-def _read_columns(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
+def _read_columns(log: Any, renamed: Mapping[str, str], max_bytes: int | None) -> dict[str, Any]:
     if isinstance(log, (str, PathLike)):
         path = Path(log)
         if not path.is_file():
@@ -39,12 +39,9 @@ def _read_columns(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
             raise FileError(f"{what}; give a .csv or .parquet file.")
         if path.suffix.lower() in (".parquet", ".pq"):
             require("pyarrow", "frame")
-            import pyarrow.parquet
+            from sojourn.control.log_parquet import read_parquet
 
-            try:
-                return _arrow_columns(pyarrow.parquet.read_table(path))
-            except (OSError, ValueError) as error:
-                raise FileError(f"{str(path)!r} cannot be read as Parquet: {error}.") from error
+            return arrow_columns(read_parquet(path, max_bytes))
         quick = _quick_csv(path, renamed)
         return quick if quick is not None else _csv_columns(path, renamed)
     if isinstance(log, Mapping):
@@ -53,9 +50,14 @@ def _read_columns(log: Any, renamed: Mapping[str, str]) -> dict[str, Any]:
             raise FileError(f"the column {alone[0]} is {log[alone[0]]!r}; give a list or an array with one value per row.")
         return {str(name): np.asarray(values) if not isinstance(values, list) else values for name, values in log.items()}
     if hasattr(log, "columns") and hasattr(log, "__getitem__"):
-        return {str(name): log[name].to_numpy() for name in log.columns}
+        return {str(name): _frame_column(log[name]) for name in log.columns}
     raise FileError(f"the log is a {type(log).__name__}; give a path to a .csv or .parquet file, a data frame, or a dict of "
                     "columns.")
+
+
+def _frame_column(series: Any) -> Any:
+    """Return a column of a data frame as an array; dates of pandas with a time zone in UTC, which others give already."""
+    return (series.dt.tz_convert(None) if getattr(series.dtype, "tz", None) is not None else series).to_numpy()
 
 
 @dataclass(eq=False)
@@ -82,25 +84,7 @@ def coded(values: Iterable[Any], name: str) -> Coded:
     return Coded(code, list(index))
 
 
-def in_seconds(values: Any) -> Any:
-    """Return dates as seconds since the first of them, and durations as seconds; numbers as they are."""
-    if isinstance(values, Coded):
-        values = [values.values[k] for k in values.code]
-    array = values if isinstance(values, np.ndarray) else None
-    if array is not None and array.dtype.kind not in "mMO":
-        return values
-    if array is None or array.dtype.kind == "O":
-        some = next((value for value in values if value is not None and value == value), None)
-        if not isinstance(some, (datetime, timedelta)) or not all(isinstance(v, type(some)) or v is None or v != v for v in values):
-            return values
-        since = [None if v is None or v != v else v - some if isinstance(some, datetime) else v for v in values]
-        return np.array([np.nan if v is None else v.total_seconds() for v in since])
-    there = array[~np.isnat(array)]
-    lasted: Any = array - there.min() if array.dtype.kind == "M" and there.size else array
-    return np.where(np.isnat(array), np.nan, lasted / np.timedelta64(1, "s") if there.size else np.nan)
-
-
-def _arrow_columns(table: Any) -> dict[str, Any]:
+def arrow_columns(table: Any) -> dict[str, Any]:
     """Return the columns of an Arrow table: texts coded, numbers as arrays, all else as pandas would have it."""
     import pyarrow
 
@@ -116,6 +100,8 @@ def _arrow_columns(table: Any) -> dict[str, Any]:
             values, code = column.dictionary.to_pylist(), column.indices.fill_null(len(column.dictionary))
             values += [None] if column.null_count else []
             found[name] = Coded(code.to_numpy(zero_copy_only=False).astype(np.int32), values)
+        elif pyarrow.types.is_timestamp(kind):
+            found[name] = column.cast(pyarrow.timestamp(kind.unit)).to_numpy(zero_copy_only=False)  # in UTC
         elif pyarrow.types.is_floating(kind) or (pyarrow.types.is_integer(kind) and not column.null_count):
             found[name] = column.to_numpy(zero_copy_only=False)
         else:
@@ -142,7 +128,7 @@ def _quick_csv(path: Path, renamed: Mapping[str, str]) -> dict[str, Any] | None:
         return None
     if table.column_names != header:
         return None
-    return _arrow_columns(table.rename_columns([name.strip() for name in header]))
+    return arrow_columns(table.rename_columns([name.strip() for name in header]))
 
 
 def _header(path: Path) -> list[str]:
@@ -206,14 +192,10 @@ def _is_numeric(name: str) -> bool:
 
 def _floats(name: str, column: tuple[str, ...], before: int) -> np.ndarray:
     """Return texts as numbers; an empty cell is NaN."""
-    try:
-        return np.array(column, dtype=np.float64) if "" not in column else np.array([x or "nan" for x in column], dtype=np.float64)
-    except ValueError:
-        for i, text in enumerate(column):
-            try:
-                float(text or "nan")
-            except ValueError:
-                raise FileError(f"row {before + i + 1} has {name} {text!r}, which is no number. If the columns are swapped, "
-                                "rename them.") \
-                    from None
-        raise
+    joined = "".join(column)
+    if joined.isascii() and "_" not in joined:  # all that NumPy takes for a number then is one, or "nan" or "inf"
+        try:
+            return np.array([x or "nan" for x in column] if "" in column else column, dtype=np.float64)
+        except ValueError:
+            pass
+    return real_numbers(name, column, lambda i: before + i + 1)

@@ -5,6 +5,7 @@ Each check returns the value in its Python type, or raises with name, value and 
 
 from __future__ import annotations
 
+import re
 from math import isfinite
 from typing import Any
 
@@ -12,6 +13,9 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.model.numbers import shown
+
+DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
 
 
 def is_whole(value: Any) -> bool:
@@ -27,6 +31,24 @@ def is_number(value: Any) -> bool:
         return isfinite(value)
     except OverflowError:  # an integer beyond every float
         return False
+
+
+def is_decimal(text: str) -> bool:
+    """Return whether a text is a number in decimal digits; Python's `float` takes more, such as 1_5 for 15.
+
+    >>> [is_decimal(text) for text in ("12", "-.5", "1e-3", "1_5", "nan", "infinity", "\u0663")]
+    [True, True, True, False, False, False, False]
+    """
+    return DECIMAL.fullmatch(text) is not None
+
+
+def is_whole_text(text: str) -> bool:
+    """Return whether a text is a whole number in decimal digits.
+
+    >>> [is_whole_text(text) for text in ("12", "-3", "1_5", "--5", "\u00b2")]
+    [True, True, False, False, False]
+    """
+    return WHOLE.fullmatch(text) is not None
 
 
 def positive(name: str, value: Any, note: str = "") -> float:

@@ -1,0 +1,150 @@
+"""The numbers of a log: decimal texts, dates, durations and numbers as an array of floats, or the first row that is none.
+
+A text is a number if it is written in decimal digits, such as 12, -0.5 or 1e-3.  Python's own reading takes more for a number
+(1_5 for 15, digits of other scripts), which in a log is a slip of the pen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import FileError
+from sojourn.model.scalars import is_decimal
+
+NUMBERS = (int, float, np.integer, np.floating, np.bool_, Decimal, Fraction)  # bool is an int
+MOMENTS = (date, timedelta, np.datetime64, np.timedelta64)
+
+
+def missing(value: Any) -> bool:
+    """Return whether a cell is empty, or holds one of the signs that stand for that: None, NaN, NaT, NA."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+
+
+def blank(value: Any) -> bool:
+    """Return whether a cell is empty, or an empty text."""
+    return missing(value) or (isinstance(value, str) and value == "")
+
+
+def plus_one(i: int) -> int:
+    """Return the number of the row of entry `i`."""
+    return i + 1
+
+
+def real_numbers(name: str, values: Any, row: Callable[[int], int] = plus_one) -> np.ndarray:
+    """Return a column as floats, NaN where it is empty; dates become seconds since the first of them, durations seconds.
+
+    `row` says in which row entry i stands first.
+
+    >>> real_numbers("reward", ["1e3", " -.5", ""]).tolist()
+    [1000.0, -0.5, nan]
+    """
+    found = _of_array(values) if isinstance(values, np.ndarray) else None
+    if found is None:
+        found = _of_values(name, values.tolist() if isinstance(values, np.ndarray) else values, row)
+    return found
+
+
+def _of_array(array: np.ndarray) -> np.ndarray | None:
+    """Return an array of numbers, dates or durations as floats; None for any other, whose values are looked at one by one."""
+    if array.dtype.kind in "biuf":
+        return np.asarray(array, dtype=np.float64)
+    if array.dtype.kind not in "mM":
+        return None
+    there = array[~np.isnat(array)]
+    lasted: Any = array - there.min() if array.dtype.kind == "M" and there.size else array
+    return np.where(np.isnat(array), np.nan, lasted / np.timedelta64(1, "s") if there.size else np.nan)
+
+
+def _of_values(name: str, values: Sequence[Any], row: Callable[[int], int]) -> np.ndarray:
+    kinds = set(map(type, values))
+    if kinds <= {int, float}:
+        try:
+            return np.array(values, dtype=np.float64)
+        except OverflowError:  # an integer beyond every float, which is named below
+            pass
+    if any(issubclass(kind, MOMENTS) and kind.__name__ != "NaTType" for kind in kinds):
+        return _moments(name, values, row)
+    found = np.empty(len(values))
+    for i, value in enumerate(values):
+        number = _number(value)
+        if number is None:
+            raise FileError(f"row {row(i)} has {name} {_shown(value)}, which is no number. Numbers are written as 12, -0.5 "
+                            "or 1e-3. If the columns are swapped, rename them.")
+        found[i] = number
+    return found
+
+
+def _number(value: Any) -> float | None:
+    """Return a cell as a float, NaN where it is empty, None where it is no number."""
+    if missing(value):
+        return float("nan")
+    text = value.decode("ascii", "replace") if isinstance(value, bytes) else value
+    if isinstance(text, str):
+        text = text.strip()
+        return float(text) if is_decimal(text) else float("nan") if text.lower() in ("", "nan") else None
+    if not isinstance(value, NUMBERS):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value) if not isinstance(value, int) or value.bit_length() < 200 else f"a number of {value.bit_length()} bits"
+    return text if len(text) <= 60 else f"{text[:45]}...{text[-10:]}"
+
+
+# ---- dates and durations -----------------------------------------------------------------------------------------------
+
+
+def _moments(name: str, values: Sequence[Any], row: Callable[[int], int]) -> np.ndarray:
+    """Return seconds: durations as they are, dates since the first of them, those with a time zone by the clock of the world."""
+    first: Any = None
+    begin = 0
+    found = np.full(len(values), np.nan)
+    for i, value in enumerate(values):
+        if blank(value) or (isinstance(value, (np.datetime64, np.timedelta64)) and np.isnat(value)):
+            continue
+        moment = _moment(name, value, row(i))
+        if first is None:
+            first, begin = moment, i
+        if _kind(moment) != _kind(first):
+            raise FileError(f"row {row(i)} has {name} {value!s} ({_kind(moment)}) and row {row(begin)} {first!s} "
+                            f"({_kind(first)}); they cannot be subtracted. Give all of them in one form.")
+        found[i] = (moment - first if isinstance(moment, datetime) else moment).total_seconds()
+    return found
+
+
+def _moment(name: str, value: Any, row: int) -> datetime | timedelta:
+    """Return one date or duration; a date with a time zone in UTC, since Python subtracts two of one zone as wall clocks."""
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        value = value.astype("datetime64[us]" if isinstance(value, np.datetime64) else "timedelta64[us]").item()
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if not isinstance(value, (datetime, timedelta)):
+        raise FileError(f"row {row} has {name} {_shown(value)}, which is no date or duration as others of this column are. Give "
+                        "all of them in one form.")
+    if isinstance(value, datetime) and _zoned(value):
+        try:
+            return value.astimezone(UTC)
+        except (OverflowError, ValueError):
+            raise FileError(f"row {row} has {name} {value!s}, which has no moment in UTC; give dates after the year 1 and before "
+                            "9999.") from None
+    return value
+
+
+def _zoned(moment: datetime | timedelta) -> bool:
+    return isinstance(moment, datetime) and moment.utcoffset() is not None
+
+
+def _kind(moment: datetime | timedelta) -> str:
+    if isinstance(moment, timedelta):
+        return "a duration"
+    return "a date with a time zone" if _zoned(moment) else "a date without a time zone"
