@@ -125,7 +125,7 @@ def test_a_log_that_does_not_say_how_often_an_event_led_nowhere_is_refused_where
     with Controller.create(tmp_path / "c", TOLD, "events-ce", "0") as controller:
         for wrong, words in ((without, "needs a column 'silent:arrive'"), (empty, "has an empty cell 'silent:arrive'")):
             for read in (lambda log: sojourn.fit(log, knowledge=TOLD), controller.import_log):
-                with pytest.raises(FileError, match=f"row {first} {words}.*Say how often it was, 0 where it was not"):
+                with pytest.raises(FileError, match=rf"row {first} {words}.*Say how often it was, 0 where it was not"):
                     read(wrong)
         assert controller.status()["imported"] == 0
     elsewhere = {**log, "silent:arrive": [n if s == QUEUE.states[4] else None for s, n in zip(log["state"], log["silent:arrive"])]}

@@ -220,7 +220,7 @@ def test_names_that_look_like_numbers_are_names(name):
 
 @pytest.mark.parametrize("time", [1e-320, 5e-324, 1e-160, 1e160, 1e308])
 def test_times_whose_squares_are_no_numbers_are_refused(time):
-    with pytest.raises(FileError, match="row 2 has holding_time.*from 1e-150 to 1e"):
+    with pytest.raises(FileError, match=r"row 2 has holding_time.*from 1e-150 to 1e"):
         read_log({**GOOD, "holding_time": [1.0, time, 1.0, 1.0]})
     with pytest.raises(FileError, match="row 2 has reward" if time > 1 else "nothing"):
         read_log({**GOOD, "reward": [1.0, time, 1.0, 1.0]})
@@ -262,7 +262,7 @@ def test_dates_with_a_time_zone_are_subtracted_by_the_clock_of_the_world(tmp_pat
 def test_dates_without_a_time_zone_beside_some_with_one_are_refused():
     times = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2), datetime(2026, 1, 3, tzinfo=UTC)]
     for log in (times, np.array(times, dtype=object)):
-        with pytest.raises(FileError, match="row 2 has time .*without a time zone.* and row 1"):
+        with pytest.raises(FileError, match=r"row 2 has time .*without a time zone.* and row 1"):
             read_log({"time": log, "state": ["a", "b", "a"], "action": ["x"] * 3})
     for odd in (timedelta(1), 3.0, "2026-01-02"):
         with pytest.raises(FileError, match="row 2 has time"):
@@ -321,5 +321,5 @@ def test_lists_in_a_parquet_file_are_refused(tmp_path):
     from pyarrow import parquet
 
     parquet.write_table(pyarrow.table({**GOOD, "state": [["a"], ["b"], ["a"], ["c"]]}), tmp_path / "log.parquet")
-    with pytest.raises(FileError, match="the column state .* holds lists"):
+    with pytest.raises(FileError, match=r"the column state .* holds lists"):
         read_log(tmp_path / "log.parquet")

@@ -115,7 +115,8 @@ class Log:
                             f"action {self.actions[int(self.action[at])]!r} without leading anywhere. Say how often it was, 0 "
                             "where it was not. Where nobody counted it, drop the rows of such states and actions, all of "
                             "them, and say that rows need not be contiguous.")
-        return np.maximum(times, 0)
+        found: np.ndarray = np.maximum(times, 0)
+        return found
 
     def history(self, knowledge: Knowledge, which: slice = slice(None)) -> History:
         """Return sojourns as a learner is told of them."""
@@ -193,7 +194,8 @@ class _Columns:
         values = self.columns[name]
         if isinstance(values, Coded):
             code = values.code
-            return real_numbers(name, values.values, lambda i: int(np.argmax(code == i)) + 1)[code]
+            found: np.ndarray = real_numbers(name, values.values, lambda i: int(np.argmax(code == i)) + 1)[code]
+            return found
         if name == "time" and isinstance(values, list) and set(map(type, values)) == {int} and max(map(abs, values)) < 2**63:
             values = np.array(values)
         if name == "time" and isinstance(values, np.ndarray) and values.dtype.kind in "iu" and len(values):
