@@ -1,11 +1,16 @@
-"""Do the intervals of `sojourn.fit` hold the truth as often as they say?  Logs drawn from known models, fitted, compared.
+"""Do the intervals of `sojourn.fit` and of a controller that imported a log hold the truth as often as they say?
 
-    python benchmarks/fit_coverage.py [--logs 1000] [--rows 200] [--confidence 0.9]
+    python benchmarks/fit_coverage.py whole [--logs 400] [--rows 200] [--confidence 0.9]
+    python benchmarks/fit_coverage.py cut [--logs 100] [--kind tabular|events]
 
-Three kinds of logs: *tabular* and *events* under uniformly random choices, drawn without Sojourn's own walk, and *learned*, the
-walk of a learner that chose by what it saw.  Figures are shares of intervals that hold the truth: of rates and rows each by itself
-(to be at least `confidence`, up to the noise; exact for rates of pairs), of all rates together, and of the gain: what the fitted
-policy earns in truth is at least the lower end, and the optimum at most the upper one.
+*whole*: logs of a given number of complete sojourns, *tabular* and per *event* under uniformly random choices, drawn without
+Sojourn's own walk, and *learned*, the walk of a learner that chose by what it saw.  *cut*: logs cut by the clock, *one* long
+trajectory, or *many* that are each cut at time 1, with about 5 to 500 sojourns, at three confidences; a table in Markdown.
+
+Shares of intervals that hold the truth: `each` rate (and each successor) by itself, as `Fit.rate_bounds`, `event_bounds` and
+`probability_bounds` have them; `all` rates together, as in `Fit.estimate` and in the estimate of a controller after `import_log`;
+and the `gain`: what the fitted policy earns in truth is at least the lower end, and the optimum at most the upper one.  p is the
+chance of a share as small as that, or smaller, if the truth were covered exactly as often as stated.
 """
 
 import argparse
@@ -14,6 +19,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "control"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -21,57 +27,135 @@ import test_fit
 import test_fit_events
 
 import sojourn
-from control_plant import MODEL
+from cut_logs import stamped
+from sojourn.control.fit import Fit
+from sojourn.control.fold import Fold
+from sojourn.control.log import read_log
+from sojourn.control.log_unfinished import stored, unfinished
+from sojourn.control.setting import checked_setting
+from sojourn.errors import FileError
 
-QUEUE = test_fit_events.QUEUE
+MODELS = {"tabular": test_fit.MODEL, "events": test_fit_events.QUEUE, "learned": test_fit_events.QUEUE}
+TOLD = {"tabular": test_fit.KNOWN, "events": test_fit_events.TOLD, "learned": test_fit_events.TOLD}
+SIZES, CONFIDENCES = (5, 20, 50, 200, 500), (0.8, 0.95, 0.99)
 
 
-def learned(model: sojourn.CTMDP, rows: int, seed: int) -> dict:
+def learned(rows: int, seed: int) -> dict:
     """The walk of events-psrl as a log."""
+    model = MODELS["learned"]
     path, table = sojourn.simulate(model, "events-psrl", max_epochs=rows, seed=seed, record=True).trajectory, model.events
     return {"state": [model.states[s] for s in path.state], "action": [model.actions[a] for a in path.action],
             "holding_time": path.holding_time, "next_state": [model.states[s] for s in path.next_state],
             "event": [table.names[k] for k in path.event], "silent:arrive": path.silent[:, 0]}
 
 
+def whole_log(kind: str, rows: int, seed: int) -> dict:
+    return learned(rows, seed) if kind == "learned" else (test_fit if kind == "tabular" else test_fit_events).simulated(rows, seed)
+
+
 def inside(bounds: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return (bounds[:, 0] <= truth) & (truth <= bounds[:, 1])
 
 
-def covered(kind: str, logs: int, rows: int, confidence: float) -> dict:
-    """Return the shares of intervals that hold the truth."""
-    model = MODEL if kind == "tabular" else QUEUE
-    best, each, row_each, together, gains, odd = sojourn.solve(model).gain, [], [], 0, 0, 0
-    for seed in range(logs):
-        if kind == "tabular":
-            found = sojourn.fit(test_fit.simulated(rows, 1000 + seed), confidence, knowledge=test_fit.KNOWN)
-            each += inside(found.rate_bounds, model.rate)[found.visits > 0].tolist()
-            starts = found.estimate.row_start
-            truth = test_fit.TRANSITION[np.repeat(np.arange(model.n_pairs), np.diff(starts)), found.estimate.next_state]
-            row_each += inside(found.probability_bounds, truth).tolist()
-            together += bool(inside(found.estimate.rate_bounds, model.rate).all())
+class Cell:
+    """How often intervals of each sort held the truth."""
+
+    def __init__(self, kind: str):
+        self.model, self.told = MODELS[kind], TOLD[kind]
+        self.best = sojourn.solve(self.model).gain
+        self.rate = self.model.rate if kind == "tabular" else self.model.events.value
+        self.held: dict[str, list[bool]] = {}
+
+    def note(self, what: str, held: object) -> None:
+        self.held.setdefault(what, []).extend(np.atleast_1d(held).tolist())
+
+    def judge_fit(self, found: Fit) -> None:
+        if found.event_bounds is None:
+            self.note("each rate", inside(found.rate_bounds, self.rate)[found.exposure > 0])
+            pair = np.repeat(np.arange(self.model.n_pairs), np.diff(found.estimate.row_start))
+            self.note("each successor", inside(found.probability_bounds, test_fit.TRANSITION[pair, found.estimate.next_state]))
         else:
-            log = test_fit_events.simulated(rows, 1000 + seed) if kind == "events" else learned(model, rows, 1000 + seed)
-            found = sojourn.fit(log, confidence, knowledge=test_fit_events.TOLD)
-            possible = found.estimate.exposure > 0
-            each += inside(found.event_bounds, model.events.value)[possible].tolist()
-            together += bool(inside(found.estimate.rate_bounds, model.events.value).all())
-            odd += found.estimate.evidence.rejected
-        gains += found.gain_bounds[0] <= sojourn.evaluate(model, found.policy).gain and best <= found.gain_bounds[1]
-    figures = {"logs": logs, "rows": rows, "stated": confidence, "rates": round(float(np.mean(each)), 4), "intervals": len(each),
-               "all_rates_together": together / logs, "gain": gains / logs}
-    more = {"rows_of_successors": round(float(np.mean(row_each)), 4)} if row_each else {"structure_rejected": odd / logs}
-    return {**figures, **more}
+            self.note("each rate", inside(found.event_bounds, self.rate)[found.estimate.exposure > 0])
+        self.judge_estimate("fit", found.estimate, found.gain_bounds)
+
+    def judge_estimate(self, who: str, found: object, gain_bounds: tuple[float, float]) -> None:
+        low, high = gain_bounds
+        self.note(f"all rates, {who}", inside(found.rate_bounds, self.rate).all())
+        self.note(f"gain, {who}", low <= sojourn.evaluate(self.model, found.policy_labels).gain and self.best <= high)
+
+    def summary(self, stated: float) -> dict:
+        return {what: (round(float(np.mean(held)), 3), len(held), float(stats.binom.cdf(sum(held), len(held), stated)))
+                for what, held in self.held.items()}
+
+
+def whole(logs: int, rows: int, confidence: float) -> None:
+    for kind in MODELS:
+        cell = Cell(kind)
+        for seed in range(logs):
+            cell.judge_fit(sojourn.fit(whole_log(kind, rows, 1000 + seed), confidence, knowledge=TOLD[kind]))
+        print(kind, json.dumps({"logs": logs, "rows": rows, "stated": confidence, **cell.summary(confidence)}), flush=True)
+
+
+def imported(kind: str, log: dict) -> Fold:
+    """Return the state of a controller that has imported a log, without its file."""
+    which = "ct-kl-ucrl" if kind == "tabular" else "events-ce"
+    setting = checked_setting(TOLD[kind], which, MODELS[kind].states[0], 0, None, None, None, False, 100, 0.01, 0)
+    fold, rows = Fold(setting), read_log(log, TOLD[kind])
+    fold.learn({**rows.parts(fold.told), **stored(unfinished(rows, fold.told))})
+    return fold
+
+
+def ends(kind: str, shape: str, size: int) -> np.ndarray:
+    """Return when each trajectory is cut, so that about `size` sojourns are seen to end."""
+    model, many = MODELS[kind], np.full(4000, 1.0)
+    rows = read_log(stamped(model, many, 1) if shape == "many" else stamped(model, np.array([4000.0]), 1), TOLD[kind])
+    each = len(rows) / (len(many) if shape == "many" else 4000.0)
+    return np.full(max(1, round(size / each)), 1.0) if shape == "many" else np.array([size / each])
+
+
+def cut(logs: int, kinds: list[str]) -> None:
+    least, worst = 1.0, ""
+    for kind in kinds:
+        names = ["each rate", "each successor", "all rates, fit", "all rates, import", "gain, fit", "gain, import"]
+        names = [name for name in names if kind == "tabular" or name != "each successor"]
+        print(f"| {kind} | sojourns | stated | {' | '.join(names)} |\n|---|---|---|{'---|' * len(names)}", flush=True)
+        for shape in ("one", "many"):
+            for size in SIZES:
+                when = ends(kind, shape, size)
+                cells, none = {c: Cell(kind) for c in CONFIDENCES}, 0
+                for seed in range(logs):
+                    log = stamped(MODELS[kind], when, 1000 + seed)
+                    try:
+                        fold = imported(kind, log)
+                    except FileError:  # no sojourn was seen to end
+                        none += 1
+                        continue
+                    for c, cell in cells.items():
+                        cell.judge_fit(sojourn.fit(log, c, knowledge=TOLD[kind]))
+                        found = fold.session.estimate(c)
+                        cell.judge_estimate("import", found, found.gain_bounds)
+                for c, cell in cells.items():
+                    table = cell.summary(c)
+                    print(f"| {shape}{f' ({none} refused)' if none else ''} | {size} | {c:g} | "
+                          + " | ".join(f"{table[n][0]:.3f} of {table[n][1]}" for n in names) + " |", flush=True)
+                    for n in names:
+                        if table[n][2] < least:
+                            least, worst = table[n][2], f"{n}, {kind}, {shape}, {size} sojourns, stated {c:g}: {table[n][0]}"
+    print(f"\nleast p: {least:.3g} ({worst})")
 
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("--logs", type=int, default=1000)
+    words.add_argument("what", choices=("whole", "cut"))
+    words.add_argument("--logs", type=int)
     words.add_argument("--rows", type=int, default=200)
     words.add_argument("--confidence", type=float, default=0.9)
+    words.add_argument("--kind", choices=("tabular", "events"))
     said = words.parse_args()
-    for kind in ("tabular", "events", "learned"):
-        print(kind, json.dumps(covered(kind, said.logs, said.rows, said.confidence)), flush=True)
+    if said.what == "whole":
+        whole(said.logs or 400, said.rows, said.confidence)
+    else:
+        cut(said.logs or 100, [said.kind] if said.kind else ["tabular", "events"])
 
 
 if __name__ == "__main__":

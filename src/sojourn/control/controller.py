@@ -217,13 +217,15 @@ class Controller:
             return answer
 
     def import_log(self, log: Any) -> int:
-        """Learn from observations of the past (anything that `sojourn.fit` reads); return how many rows were counted.
+        """Learn from observations of the past (anything that `sojourn.fit` reads); return how many complete sojourns were counted.
 
-        To begin with what is known already, import before the first report.
+        Unfinished sojourns count as time without a jump (learn/unfinished.py).  To begin with what is known already, import before
+        the first report.
         """
         with self._guard:
             fold, journal = self._ready(), self._writable()
             from sojourn.control.log import read_log
+            from sojourn.control.log_unfinished import stored, unfinished
 
             rows = read_log(log, fold.told)
             rows.check_pairs(fold.told)
@@ -231,7 +233,8 @@ class Controller:
                 head = journal.head
                 notes: list[Note] = []
                 for begin in range(0, len(rows), MAX_CHUNK):
-                    chunk = rows.parts(fold.told, slice(begin, begin + MAX_CHUNK))
+                    part = slice(begin, begin + MAX_CHUNK)
+                    chunk = {**rows.parts(fold.told, part), **stored(unfinished(rows, fold.told, part))}
                     fold.learn(chunk)
                     notes.append(self._note("import", pack(chunk), head))
                     head = Head(head.seq, head.note + 1, head.chain)

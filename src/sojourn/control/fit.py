@@ -13,25 +13,28 @@ from scipy import sparse, special
 
 from sojourn.control.exponential import gini_tests
 from sojourn.control.fit_events import counted_events, event_intervals, likely_event_model
+from sojourn.control.fit_knowledge import seen_knowledge
 from sojourn.control.log import Log, read_log
+from sojourn.control.log_unfinished import knowing, unfinished
 from sojourn.errors import ParameterError, SojournError
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.learn.counts import Counts
 from sojourn.learn.estimate import Estimate, estimated
 from sojourn.learn.event_estimate import EventEstimate, event_estimated
 from sojourn.learn.learner import MAX_CHUNK, History
+from sojourn.learn.unfinished import Unfinished, carried, tell
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import is_number
 
-TIED = 1e-9  # relative: how closely what was paid must follow from lump sum and running reward to be taken as known
 CYCLES = 30  # returns to one state from which "what we do now" has an interval
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit:
-    """What a log says.  Per pair (P,): `visits`, `exposure` (time, unfinished sojourns included), `rate`, `rate_bounds` (P, 2),
-    `gini` and `gini_p` (control/exponential.py).  Per successor seen, laid out as in `estimate`: `probability_bounds` (E, 2).
+    """What a log says.  Per pair (P,): `visits` (complete sojourns), `exposure` (time, unfinished sojourns included), `rate` (the
+    one over the other), `rate_bounds` (P, 2), `gini` and `gini_p` (control/exponential.py).  Per successor seen, laid out as in
+    `estimate`: `probability_bounds` (E, 2).
 
     Each of `rate_bounds` and `probability_bounds` holds with `confidence` by itself; those in `estimate` hold all together, and
     at all times, which the gain needs.  `gain_bounds`: with `confidence` the policy that is best now earns at least the lower
@@ -102,10 +105,11 @@ class Fit:
         return found
 
     def learner(self, which: str | type = "default", seed: Any = 0, **parameters: Any) -> Any:
-        """Return a new learner that has seen the whole log: a warm start."""
+        """Return a new learner that has seen the whole log, unfinished sojourns included (learn/unfinished.py): a warm start."""
         made = made_learner(which, self.knowledge, seed, **parameters)
         for begin in range(0, len(self.log), MAX_CHUNK):
-            made.observe(self.log.history(self.knowledge, slice(begin, begin + MAX_CHUNK)))
+            chunk = slice(begin, begin + MAX_CHUNK)
+            tell(made, self.log.history(self.knowledge, chunk), unfinished(self.log, self.knowledge, chunk), self.knowledge)
         return made
 
     def report(self, path: Any) -> Any:
@@ -146,37 +150,47 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
         raise ParameterError(f"confidence is {confidence!r}; it must lie between 0 and 1, such as 0.95.")
     rows = read_log(log, knowledge, contiguous, columns, max_bytes)
     notes: list[str] = []
-    doubt = 0.0
+    level, doubt = 1 - confidence, 0.0
+    sure = confidence  # of the estimate, beside what is spent on payments
     if knowledge is None:
-        knowledge, doubt = _seen_knowledge(rows, reward, running, rate_bounds, confidence, notes)
+        knowledge, doubt, sure = seen_knowledge(rows, reward, running, rate_bounds, confidence, notes)
+        rows = knowing(rows, knowledge)
     elif reward is not None or running is not None or (rate_bounds is not None and knowledge.events is None):
         raise ParameterError(f"knowledge is given and so is {'reward' if reward is not None else 'running or rate_bounds'}; the "
                              "knowledge says what choices pay and how fast they can be: give one of them.")
     pair = rows.check_pairs(knowledge)
-    counts, visits, exposure = _counted(rows, knowledge, pair)
-    level = 1 - confidence
+    counts, cut = _counted(rows, knowledge)
+    visits, exposure = counts.visits.copy(), counts.holding_sum.copy()
     rate = np.divide(visits, exposure, out=np.full(len(visits), np.nan), where=exposure > 0)
-    gini, gini_p = gini_tests(pair, rows.holding_time, knowledge.n_pairs)
-    _note_times(knowledge, visits, gini, gini_p, level, notes)
+    gini, gini_p = gini_tests(pair, rows.holding_time + carried(pair, cut), knowledge.n_pairs)
+    _note_times(knowledge, visits, gini, gini_p, level, np.bincount(cut.pair, minlength=knowledge.n_pairs), notes)
     found: Estimate | EventEstimate
-    event_bounds, paid = None, np.zeros(0)
+    event_bounds, by_events = None, (np.zeros(len(rows)), np.zeros(len(cut)))
     if knowledge.events is None:
-        found = estimated(counts, knowledge, 1 - level / (2 if doubt else 1))
-        unseen = int((visits == 0).sum())
-        if unseen:
-            notes.append(f"{unseen} of {len(visits)} choices were never made in this log; nothing is known about them but the rate "
-                         "bounds.")
+        found = estimated(counts, knowledge, sure)
+        _note_unseen(visits, exposure, notes)
     else:
-        counts_of_events, paid = counted_events(rows, knowledge)
+        counts_of_events, *by_events = counted_events(rows, knowledge)  # type: ignore[assignment]
         found = event_estimated(counts_of_events, visits, confidence, rate_bounds)
         event_bounds = event_intervals(found.seen, found.exposure, level)
         _note_events(found, rate_bounds, notes)
     low, high = found.gain_bounds
-    gains, earned = (low - doubt, high + doubt), _earned(rows, knowledge, pair, level, paid)
+    gains, earned = (low - doubt, high + doubt), _earned(rows, knowledge, pair, cut, level, *by_events)
     if not _pays(rows, knowledge):
         gains, earned = (float("nan"), float("nan")), (float("nan"), float("nan"), float("nan"))
-    return Fit(rows, knowledge, confidence, visits, exposure, rate, rate_intervals(visits, exposure, level), _shares(counts, level),
-               gini, gini_p, found, gains, earned, tuple(notes), event_bounds)
+    return Fit(rows, knowledge, confidence, visits, exposure, rate, event_intervals(visits, exposure, level),
+               _shares(counts, level), gini, gini_p, found, gains, earned, tuple(notes), event_bounds)
+
+
+def _note_unseen(visits: np.ndarray, exposure: np.ndarray, notes: list[str]) -> None:
+    """Say which choices were never made, or never seen to end."""
+    never, waited = int(((visits == 0) & (exposure == 0)).sum()), int(((visits == 0) & (exposure > 0)).sum())
+    if never:
+        notes.append(f"{never} of {len(visits)} choices were never made in this log; nothing is known about them but the rate "
+                     "bounds.")
+    if waited:
+        notes.append(f"{waited} of {len(visits)} choices were never seen to end in this log; nothing is known about where they "
+                     "lead, and of their rates only that they are not large.")
 
 
 def _note_events(found: EventEstimate, rate_bounds: tuple[float, float] | None, notes: list[str]) -> None:
@@ -193,30 +207,14 @@ def _note_events(found: EventEstimate, rate_bounds: tuple[float, float] | None, 
 # ---- counts and intervals --------------------------------------------------------------------------------------------
 
 
-def _counted(rows: Log, knowledge: Knowledge, pair: np.ndarray) -> tuple[Counts, np.ndarray, np.ndarray]:
-    """Return the counts, and per pair the visits and the time, that of unfinished sojourns included."""
-    counts = Counts(knowledge)
+def _counted(rows: Log, knowledge: Knowledge) -> tuple[Counts, Unfinished]:
+    """Return the counts, with the time of unfinished sojourns, and these."""
+    counts, cut = Counts(knowledge), unfinished(rows, knowledge)
     for begin in range(0, len(rows), MAX_CHUNK):
         counts.observe(rows.history(knowledge, slice(begin, begin + MAX_CHUNK)), knowledge)
-    cut = knowledge.pair_table[rows.censored_state, rows.censored_action].astype(np.int64)
-    time = np.bincount(pair, rows.holding_time, minlength=knowledge.n_pairs)
-    more = np.bincount(cut[cut >= 0], rows.censored_time[cut >= 0], minlength=knowledge.n_pairs)
-    return counts, counts.visits.copy(), time + more
-
-
-def rate_intervals(visits: np.ndarray, exposure: np.ndarray, level: float) -> np.ndarray:
-    """Return [low, high] of each rate: exact for exponential times whose number was not chosen by looking at them.
-
-    2 rate exposure is chi-square with 2 visits degrees of freedom.
-
-    >>> rate_intervals(np.array([10]), np.array([5.0]), 0.05).round(3).tolist()
-    [[0.959, 3.417]]
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        low = special.gammaincinv(np.maximum(visits, 1), level / 2) / exposure
-        high = special.gammaincinv(np.maximum(visits, 1), 1 - level / 2) / exposure
-    seen = (visits > 0) & (exposure > 0)
-    return np.stack([np.where(seen, low, 0.0), np.where(seen, high, np.inf)], axis=1)
+    if len(cut):
+        counts.expose(cut)
+    return counts, cut
 
 
 def _shares(counts: Counts, level: float) -> np.ndarray:
@@ -229,62 +227,23 @@ def _shares(counts: Counts, level: float) -> np.ndarray:
     return np.stack([low, high], axis=1)
 
 
-def _note_times(knowledge: Knowledge, visits: np.ndarray, gini: np.ndarray, p: np.ndarray, level: float, notes: list[str]) -> None:
-    """Say where holding times are not exponential, at `level` over all pairs together."""
+def _note_times(knowledge: Knowledge, visits: np.ndarray, gini: np.ndarray, p: np.ndarray, level: float, cut: np.ndarray,
+                notes: list[str]) -> None:
+    """Say where holding times are not exponential, at `level` over all pairs together; `cut` counts the unfinished ones."""
     tested = ~np.isnan(p)
     odd = np.flatnonzero(tested & (np.nan_to_num(p, nan=1.0) < level / max(1, int(tested.sum()))))
     for k in odd[np.argsort(p[odd])][:10]:
         how = "more regular than exponential" if gini[k] < 0.5 else "more spread out than exponential"
+        so = ("their mean is right, intervals and gains may not be" if not cut[k] else
+              f"as {int(cut[k]):,} more were not seen to end, their mean may be wrong, and with it rates, intervals and gains")
         notes.append(f"the {int(visits[k]):,} holding times of {knowledge.actions[int(knowledge.pair_action[k])]!r} in state "
                      f"{knowledge.states[int(knowledge.pair_state[k])]!r} are {how} (Gini {gini[k]:.3f} in place of 0.5, p-value "
-                     f"{p[k]:.2g}); their mean is right, intervals and gains may not be.")
+                     f"{p[k]:.2g}); {so}.")
     if len(odd) > 10:
         notes.append(f"so are those of {len(odd) - 10} further choices.")
 
 
-# ---- what is paid --------------------------------------------------------------------------------------------------
-
-
-def _seen_knowledge(rows: Log, reward: Any, running: Any, rate_bounds: tuple[float, float] | None, confidence: float,
-                    notes: list[str]) -> tuple[Knowledge, float]:
-    """Return the choices that were seen with what they pay, and how far the gain may be off because that is uncertain."""
-    n_actions = len(rows.actions)
-    used = np.unique(rows.state.astype(np.int64) * n_actions + rows.action)
-    states, actions = used // n_actions, used % n_actions
-    never = sorted(set(range(len(rows.states))) - set(states.tolist()))
-    if never:
-        raise ParameterError(f"state {rows.states[never[0]]!r} was reached and never left ({len(never)} such states), so "
-                             "nothing is known "
-                             "about it. Say with `knowledge` which choices there are, or drop the rows that lead there.")
-    pair = np.searchsorted(used, rows.state.astype(np.int64) * n_actions + rows.action)
-    n = np.bincount(pair, minlength=len(used))
-    time = np.bincount(pair, rows.holding_time, minlength=len(used))
-    level = (1 - confidence) / (2 * len(used))
-    bounds = rate_intervals(n, time, level)
-    if rate_bounds is None:
-        rate_bounds = (float(bounds[:, 0].min()), float(bounds[:, 1].max()))
-        notes.append(f"the rate bounds {rate_bounds[0]:.4g} to {rate_bounds[1]:.4g} were taken from the log; tell better ones "
-                     "if you can.")
-    where = {(rows.states[int(s)], rows.actions[int(a)]): k for k, (s, a) in enumerate(zip(states, actions))}
-    lump, flow, doubt = np.zeros(len(used)), np.zeros(len(used)), 0.0
-    if reward is None and running is None and rows.reward is not None:
-        lump, flow, spread = _paid(rows, pair, len(used), level)
-        doubt = float(np.max(spread * bounds[:, 1], initial=0.0))
-        if doubt:
-            notes.append(f"what choices pay varies in the log; the gains allow {doubt:.4g} per unit of time for that.")
-    for given, into in ((reward, lump), (running, flow)):
-        for key, value in dict(given or {}).items():
-            if key not in where:
-                raise ParameterError(f"reward or running names {key!r}, which is not a (state, action) of this log, such as "
-                                     f"{next(iter(where))!r}.")
-            into[where[key]] = float(value)
-    if not lump.any() and not flow.any():
-        notes.append("nothing is paid, so there is no gain: give a column `reward`, or say what choices pay (`reward=`, `running=` or "
-                     "`knowledge=` in Python, --model on the command line).")
-    start = np.concatenate([[0], np.cumsum(np.bincount(states, minlength=len(rows.states)))]).astype(np.int64)
-    known = Knowledge(pair_start=start, pair_action=actions.astype(np.int64), reward=lump, running=flow, states=rows.states,
-                      rate_min=float(rate_bounds[0]), rate_max=float(rate_bounds[1]), actions=rows.actions)
-    return known, doubt
+# ---- what was earned, and the model --------------------------------------------------------------------------------
 
 
 def _pays(rows: Log, knowledge: Knowledge) -> bool:
@@ -293,41 +252,20 @@ def _pays(rows: Log, knowledge: Knowledge) -> bool:
     return rows.reward is not None or by_events or bool(knowledge.reward.any() or knowledge.running.any())
 
 
-def _paid(rows: Log, pair: np.ndarray, pairs: int, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return lump sum and running reward per pair where they explain all that was paid, else its mean; and half its interval."""
-    assert rows.reward is not None
-    tau, paid = rows.holding_time, rows.reward
-    n = np.bincount(pair, minlength=pairs).astype(float)
-
-    def mean(x: np.ndarray) -> np.ndarray:
-        found: np.ndarray = np.bincount(pair, x, minlength=pairs) / n
-        return found
-
-    t, r = mean(tau), mean(paid)
-    var = mean((tau - t[pair]) ** 2)
-    slope = np.divide(mean((tau - t[pair]) * (paid - r[pair])), var, out=np.zeros(pairs), where=var > 0)
-    slope[n < 3] = 0.0
-    scale = np.maximum(mean(np.abs(paid)), 1e-300)
-    rest = np.sqrt(mean((paid - r[pair] - slope[pair] * (tau - t[pair])) ** 2))
-    tied = rest <= TIED * scale
-    plain = np.sqrt(mean((paid - r[pair]) ** 2))
-    slope = np.where(tied & (plain > TIED * scale), slope, 0.0)
-    lump = r - slope * t
-    wide = np.where(tied, 0.0, special.stdtrit(np.maximum(n - 1, 1), 1 - level / 2) * plain / np.sqrt(np.maximum(n - 1, 1)))
-    lump[np.abs(lump) <= TIED * scale] = 0.0
-    return lump, slope, wide
-
-
-def _earned(rows: Log, knowledge: Knowledge, pair: np.ndarray, level: float, by_events: np.ndarray) -> tuple[float, float, float]:
+def _earned(rows: Log, knowledge: Knowledge, pair: np.ndarray, cut: Unfinished, level: float, by_events: np.ndarray,
+            more: np.ndarray) -> tuple[float, float, float]:
     """Return (low, gain, high) of what was earned per unit of time, from the returns to the state that was visited most.
 
     Between two returns rewards and times are independent of what was before, if decisions look at the state only (the regenerative
-    method); the interval is that of their ratio.
+    method); the interval is that of their ratio.  `by_events` and `more` is what events paid in complete and unfinished sojourns.
     """
-    paid = knowledge.reward[pair] + knowledge.running[pair] * rows.holding_time if rows.reward is None else rows.reward
-    if rows.reward is None and len(by_events):
-        paid = paid + by_events
-    gain = float(paid.sum() / rows.holding_time.sum())
+    told, unfinished_told = rows.reward, rows.censored_reward
+    as_known = knowledge.reward[pair] + knowledge.running[pair] * rows.holding_time + by_events
+    paid = as_known if told is None else told
+    at_end = knowledge.reward[cut.pair] + knowledge.running[cut.pair] * cut.time + more
+    if unfinished_told is not None:
+        at_end = np.where(np.isnan(unfinished_told), at_end, unfinished_told)
+    gain = float((paid.sum() + at_end.sum()) / (rows.holding_time.sum() + cut.time.sum()))
     anchor = int(np.bincount(rows.state).argmax())
     first = np.flatnonzero(rows.state == anchor)
     if len(first) <= CYCLES or rows.trajectories > 1:

@@ -8,33 +8,33 @@ import numpy as np
 from scipy import sparse, special
 
 from sojourn.control.log import Log
+from sojourn.control.log_unfinished import unfinished
 from sojourn.errors import FileError, ParameterError, ReportError
 from sojourn.learn.event_counts import EventCounts
 from sojourn.learn.event_estimate import EventEstimate
 from sojourn.learn.learner import MAX_CHUNK
+from sojourn.learn.unfinished import tell
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
 
 
-def counted_events(rows: Log, knowledge: Knowledge) -> tuple[EventCounts, np.ndarray]:
-    """Return the counts of a log's events, and what they paid in each row; one that no event explains, or several do, is named."""
+def counted_events(rows: Log, knowledge: Knowledge) -> tuple[EventCounts, np.ndarray, np.ndarray]:
+    """Return the counts of a log's events, and what they paid in each complete and in each unfinished sojourn; a row that no event
+    explains, or that several do, is named."""
     assert knowledge.events is not None
     table = knowledge.events.told()
-    counts, paid = EventCounts(knowledge, table), []
+    counts, paid, more = EventCounts(knowledge, table), [], []
     for begin in range(0, len(rows), MAX_CHUNK):
         end = min(len(rows), begin + MAX_CHUNK)
+        cut = unfinished(rows, knowledge, slice(begin, end))
         try:
             chunk = rows.history(knowledge, slice(begin, end))
-            counts.observe(chunk)
+            tell(counts, chunk, cut, knowledge)
             paid.append(counts.paid(chunk))
+            more.append(counts.paid_unfinished(cut))
         except ReportError as error:
             raise FileError(_first_wrong(rows, knowledge, counts, begin, end, error)) from None
-    pair = knowledge.pair_table[rows.censored_state, rows.censored_action].astype(np.int64)
-    # nobody says what was seen in an unfinished sojourn, so those in which something may have been are left out
-    quiet = np.bincount(table.pair[~table.jumps], minlength=table.n_pairs) == 0
-    fine = (pair >= 0) & quiet[pair]
-    counts.time += np.bincount(pair[fine], rows.censored_time[fine], minlength=table.n_pairs)
-    return counts, np.concatenate(paid)
+    return counts, np.concatenate(paid), np.concatenate(more)
 
 
 def _first_wrong(rows: Log, knowledge: Knowledge, counts: EventCounts, begin: int, end: int, error: ReportError) -> str:
@@ -56,6 +56,11 @@ def _first_wrong(rows: Log, knowledge: Knowledge, counts: EventCounts, begin: in
 
 def event_intervals(seen: np.ndarray, exposure: np.ndarray, level: float) -> np.ndarray:
     """Return [low, high] of each rate by itself (Garwood 1936: of a Poisson count in a given exposure).
+
+    On the safe side, too, where exposure and count are both random, but more of the one never comes with more of the other.  So
+    it is for a pair in a log that ended at a given time or after a given number of sojourns, if choices were made by looking at
+    the state only: which pairs follow each other does not depend on how long they take, and the further the log came in this
+    sequence, the more time it spent elsewhere.
 
     >>> event_intervals(np.array([10.0, 0.0]), np.array([5.0, 0.0]), 0.05).round(3).tolist()
     [[0.959, 3.678], [0.0, inf]]

@@ -13,6 +13,7 @@ import numpy as np
 from sojourn.control.journal import Note, Report
 from sojourn.control.late import LateSession, planned
 from sojourn.control.log import history_of
+from sojourn.control.log_unfinished import unstored
 from sojourn.control.said_events import read_silent
 from sojourn.control.setting import Setting
 from sojourn.control.values import read, tuples
@@ -20,6 +21,7 @@ from sojourn.control.watch import Watch
 from sojourn.errors import ParameterError, ReportError
 from sojourn.learn.catalogue import LEARNERS, said_name
 from sojourn.learn.learner import History
+from sojourn.learn.unfinished import tell
 from sojourn.model.pack import pack, unpack
 from sojourn.simulation.reported_events import ReportedEvents
 from sojourn.simulation.session import Session
@@ -235,11 +237,14 @@ class Fold:
 
     def learn(self, log: dict[str, np.ndarray]) -> None:
         """Count observations of the past, in positions; the plan under way ends with the pending decision."""
-        rows = history_of(log)
+        whole, cut = unstored(log)
+        rows = history_of(whole)
         if getattr(self.session, "due", None) is not None:
             self.adopt(self.plan_due())  # what is imported is told to the learner that planned
-        self.session.learner.observe(rows)
+        tell(self.session.learner, rows, cut, self.told)
         self.session.counts.observe(rows, self.told)
+        if len(cut):
+            self.session.counts.expose(cut)
         self.imported += len(rows)
         self.session.replan(at_once=self.seq == 0)
         if self.seq == 0:

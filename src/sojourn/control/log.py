@@ -2,9 +2,9 @@
 
 Two forms are read.  *Sojourns*: one row per decision with the columns state, action, holding_time, next_state and, if there are
 any, reward, event, trajectory.  *Time stamps*: one row per moment at which the state changed, with time, state, action and, if
-there are any, the same; the last sojourn of every trajectory is then unfinished (censored): its length is a
-lower bound only, known where the last row repeats the state at a later time or carries no action.  Columns `silent:NAME` say how
-often that event was seen during the sojourn without leading anywhere; where it can be seen so, the column must say it.
+there are any, the same; the last sojourn of every trajectory is then unfinished (censored): where the last row repeats the
+state at a later time, it counts as time without a jump.  Columns `silent:NAME` say how often that event was seen during the
+sojourn without leading anywhere; where it can be seen so, the column must say it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ UNSAID = -1  # how often a silent event was seen, where the cell is empty
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Complete sojourns in positions (`states` and `actions` say of what), and the unfinished ones behind them.
+    """Complete sojourns in positions (`states` and `actions` say of what), and the unfinished ones.
 
     `row` (and `censored_row`) is the number of the row that each came from, counted from 1 without the header; `follows` says
     which complete sojourns begin where, in the same trajectory, the one before them ended.  `silent` holds UNSAID where the log
-    does not say how often an event was seen.
+    does not say how often an event was seen; `censored_silent` is the same of unfinished sojourns, and `censored_reward` what was
+    paid in them (NaN where nothing is said).
     """
 
     states: Names
@@ -58,6 +59,8 @@ class Log:
     follows: np.ndarray
     censored_row: np.ndarray
     silent: Mapping[str, np.ndarray] = field(default_factory=dict)
+    censored_reward: np.ndarray | None = None
+    censored_silent: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.state)
@@ -369,11 +372,12 @@ def _stamps(columns: _Columns, knowledge: Knowledge | None) -> Log:
                         "when the state changes.")
     whole = np.flatnonzero(np.concatenate([same, [False]]) & ~stays)
     cut = np.flatnonzero(stays)
-    return Log(states, actions, state[whole], action[whole], tau[whole], state[whole + 1], None if reward is None else
-    reward[whole],
-               None if event is None else event[whole], events, count, state[cut], action[cut], tau[cut], whole + 1,
-               np.concatenate([[False], same])[whole], cut + 1,
-               {name: times[whole] for name, times in _silent(columns).items()})
+    silent = _silent(columns)
+    return Log(states, actions, state[whole], action[whole], tau[whole], state[whole + 1],
+               None if reward is None else reward[whole], None if event is None else event[whole], events, count,
+               state[cut], action[cut], tau[cut], whole + 1, np.concatenate([[False], same])[whole], cut + 1,
+               {name: times[whole] for name, times in silent.items()}, None if reward is None else reward[cut],
+               {name: times[cut] for name, times in silent.items()})
 
 
 def _stamped_actions(columns: _Columns, knowledge: Knowledge | None, same: np.ndarray) -> tuple[list[np.ndarray], Names]:

@@ -14,6 +14,7 @@ from sojourn.model.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from sojourn.learn.learner import History
+    from sojourn.learn.unfinished import Unfinished
 
 NO_SLOTS = np.zeros(0, dtype=np.int64)
 ARRAYS = ("visits", "holding_sum", "reward_sum", "head", "slot_state", "slot_next", "slot_count", "used")
@@ -48,6 +49,8 @@ class Counts:
 
     `holding_sum` adds the holding times that the truncation keeps (all of them where `delta` is None or 1); the truncated
     mean divides it by all visits.  Paper: alg: CTUCRL, step 3; eq:truncate-mean
+
+    `unfinished` is the part of `holding_sum` (P,) that belongs to sojourns whose end was not seen; None where there were none.
     """
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None):
@@ -62,6 +65,7 @@ class Counts:
         self.slot_next = np.zeros(0, dtype=np.int64)
         self.slot_count = np.zeros(0, dtype=np.int64)
         self.used = np.zeros(1, dtype=np.int64)
+        self.unfinished: np.ndarray | None = None
 
     @property
     def epoch(self) -> int:
@@ -115,6 +119,13 @@ class Counts:
         self.reserve(min(len(pairs), self.visits.size * knowledge.n_states))
         count_rows(self.arrays(NO_SLOTS), pairs, tau, after, np.asarray(history.lump, dtype=np.float64))
 
+    def expose(self, cut: Unfinished) -> None:
+        """Count sojourns whose end was not seen: time without a jump."""
+        assert not self.scale, "a truncated mean cannot hold them: join them to complete ones (learn/unfinished.py)"
+        more = np.bincount(cut.pair, cut.time, minlength=len(self.visits))
+        self.holding_sum += more
+        self.unfinished = more if self.unfinished is None else self.unfinished + more
+
     @property
     def truncated_mean(self) -> np.ndarray:
         """The truncated empirical mean holding time per pair, 0 where nothing was seen."""
@@ -130,10 +141,12 @@ class Counts:
         arrays = {name: getattr(self, name).copy() for name in ARRAYS}
         for name in ("slot_state", "slot_next", "slot_count"):  # without the room reserved for more
             arrays[name] = arrays[name][: int(self.used[0])]
-        return {"epoch": self.epoch, "scale": self.scale, **arrays}
+        unfinished = {} if self.unfinished is None else {"unfinished": self.unfinished.copy()}
+        return {"epoch": self.epoch, "scale": self.scale, **arrays, **unfinished}
 
     def restore(self, state: dict[str, Any]) -> None:
         self.epoch = int(state["epoch"])
         self.scale = float(state["scale"])
         for name in ARRAYS:
             setattr(self, name, np.array(state[name], dtype=getattr(self, name).dtype))
+        self.unfinished = np.array(state["unfinished"], dtype=np.float64) if "unfinished" in state else None

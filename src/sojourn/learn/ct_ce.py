@@ -5,6 +5,8 @@ Source: Lai and Robbins 1985, and the folklore of adaptive control (forcing).  I
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from sojourn.learn.learner import Learner, Plan
@@ -19,6 +21,7 @@ class CTCE(Learner):
     `exploration` is c; `prior` the Dirichlet weight of each possible successor, None for 1/k.
     """
 
+    exposes: ClassVar[bool] = True
     memory = ("policy_pair",)
 
     def __init__(self, knowledge: Knowledge, exploration: float = 10.0, prior: float | None = None,

@@ -30,6 +30,7 @@ class CTJointUCRL(Learner):
     uniformised step, so near-ties are told apart as soon as the data can.
     """
 
+    exposes: ClassVar[bool] = True
     memory: ClassVar[tuple[str, ...]] = ("values",)
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,

@@ -9,7 +9,7 @@ bound of its own is not proved here.
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class CTKLUCRL(Learner):
     log(2P/delta) in both bounds; below 1 there is no guarantee left.  Planning stops at span(Tu - u) < w/sqrt(t), w the spread of
     the rewards per uniformised step (eq:stop has w = 1, for rewards in [0, 1]): a constant running reward changes no decision.
     """
+
+    exposes: ClassVar[bool] = True
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
                  seed: int | np.random.SeedSequence = 0):

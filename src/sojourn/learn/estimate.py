@@ -1,7 +1,7 @@
 """What has been learned: every rate and every row with an interval, the best policy now, what the gain may be, what is left to try.
 
 The intervals are those of learn/kl_set.py: all of them together hold, at all times and whatever was played, with the stated
-confidence.  The pay is taken as it is known, not as it was paid.
+confidence.  Sojourns whose end was not seen count as time without a jump.  The pay is taken as it is known, not as it was paid.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Estimate:
     knowledge: Knowledge
     confidence: float
     visits: np.ndarray
-    rate: np.ndarray  # 1 / mean holding time, within the bounds; NaN where never tried
+    rate: np.ndarray  # jumps seen / time spent, within the bounds; NaN where none was seen
     rate_bounds: np.ndarray  # (P, 2)
     row_start: np.ndarray
     next_state: np.ndarray
@@ -150,7 +150,7 @@ def _told(counts: Counts, knowledge: Knowledge, level: float) -> tuple[float, np
     """Return (gain and pairs of the best policy now, what is open, the same for that policy alone at costs, radii of the rows)."""
     belief = Posterior(knowledge)
     sets = kl_set(counts, belief, level)
-    gain, pair = belief.best_of_mean(np.array(knowledge.pair_start[:-1], dtype=np.int64))
+    gain, pair = belief.best_of_mean(np.array(knowledge.pair_start[:-1], dtype=np.int64), sets.rate_low, sets.rate_high)
     return gain, pair, sets, _against(sets, knowledge, pair), sets.row_radius
 
 

@@ -14,14 +14,18 @@ from sojourn.model.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from sojourn.learn.learner import History
+    from sojourn.learn.unfinished import Unfinished
 
 
 class EventCounts:
     """Counts per row and times per pair; per event they add up to n and the exposure X = Σ T_p C_k(p).
 
-    The first sojourn only sets `unit`, the rate that the unit of time suggests (1 over its length and the coefficients of its
-    pair), and is not counted otherwise: so priors and tests may be scaled by it and remain fixed before the data they judge.
+    The first sojourn, finished or not, only sets `unit`, the rate that the unit of time suggests (1 over its length and the
+    coefficients of its pair), and is not counted otherwise: so priors and tests may be scaled by it and remain fixed before the
+    data they judge.
     """
+
+    exposes = True
 
     def __init__(self, knowledge: Knowledge, table: EventTable):
         self.knowledge, self.table = knowledge, table
@@ -55,12 +59,26 @@ class EventCounts:
         tau = np.asarray(history.holding_time, dtype=np.float64)
         first = 0
         if self.unit == 0.0 and len(pairs):
-            mine = slice(*self.table.row_start[pairs[0]:pairs[0] + 2])
-            self.unit = float(1.0 / (tau[0] * self.table.coefficient[mine].sum()))
+            self._set_unit(pairs[0], tau[0])
             first = 1
         add_events(pairs[first:], tau[first:], rows[first:], self.time, self.count)
         for found, times in silent:
             np.add.at(self.count, found[first:], times[first:])
+
+    def expose(self, cut: Unfinished) -> None:
+        """Count sojourns whose end was not seen: time without a jump, and what was seen in it that led nowhere."""
+        silent = self._silent_rows(cut.pair, cut)
+        first = 0
+        if self.unit == 0.0 and len(cut):
+            self._set_unit(cut.pair[0], cut.time[0])
+            first = 1
+        self.time += np.bincount(cut.pair[first:], cut.time[first:], minlength=len(self.time))
+        for found, times in silent:
+            np.add.at(self.count, found[first:], times[first:])
+
+    def _set_unit(self, pair: int, time: float) -> None:
+        mine = slice(*self.table.row_start[pair:pair + 2])
+        self.unit = float(1.0 / (time * self.table.coefficient[mine].sum()))
 
     def check(self, history: History) -> None:
         """Raise as `observe` would; nothing is counted."""
@@ -86,7 +104,14 @@ class EventCounts:
             found += times * self.table.payment[rows]
         return np.asarray(found)
 
-    def _silent_rows(self, pairs: np.ndarray, history: History) -> list[tuple[np.ndarray, np.ndarray]]:
+    def paid_unfinished(self, cut: Unfinished) -> np.ndarray:
+        """Return what the events of each unfinished sojourn paid."""
+        found = np.zeros(len(cut))
+        for rows, times in self._silent_rows(cut.pair, cut):
+            found += times * self.table.payment[rows]
+        return found
+
+    def _silent_rows(self, pairs: np.ndarray, history: History | Unfinished) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return (rows, how often) for each event that leads nowhere somewhere."""
         given = getattr(history, "silent", None)
         found = []

@@ -17,6 +17,7 @@ from sojourn.learn.found import Found
 from sojourn.learn.guard import Guard
 from sojourn.learn.learner import History, Learner, Plan
 from sojourn.learn.structure_test import Evidence, StructureTest
+from sojourn.learn.unfinished import Unfinished
 from sojourn.model.events import EventTable, event_table
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import yes_or_no
@@ -33,6 +34,7 @@ class EventLearner(Learner):
     """
 
     folds = False
+    exposes: ClassVar[bool] = True
     needs_rate_bounds: ClassVar[bool] = False
     needs_events: ClassVar[bool] = True
 
@@ -82,6 +84,11 @@ class EventLearner(Learner):
         """Count a chunk of epochs: its events, and its jumps; one that cannot be true is refused and nothing is counted."""
         self.events.observe(history)  # refuses a successor to which no event leads
         self.counts.observe(history, self.knowledge)
+
+    def expose(self, cut: Unfinished) -> None:
+        """Count time without a jump: exposure of the events, and time of the pairs."""
+        self.events.expose(cut)
+        super().expose(cut)
 
     @property
     def reference(self) -> int:

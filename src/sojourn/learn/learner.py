@@ -16,7 +16,7 @@ stream.  So a learner can be given to another walker at any moment, which asks i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from sojourn.learn.counts import NO_SLOTS, Counts, pairs_of
 from sojourn.learn.saving import given_parameters, header, in_words, plain_parameters, refuse_others, settings_of
 from sojourn.learn.streams import restore_stream, stream, stream_state
 from sojourn.model.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from sojourn.learn.unfinished import Unfinished
 
 MAX_CHUNK = 2**20  # epochs in one History
 FEW = 100  # epochs that are looked up one by one
@@ -105,6 +108,8 @@ class Learner:
       of arrays that it may change, `info_names` says what it writes to `desk.info`, and `plans_per_call` how many plans take
       about 0.1 s.  A class that replaces `plan` is asked for every plan;
     - `needs_rate_bounds = False`: the rate bounds in its knowledge may be wrong;
+    - `exposes = True`: its belief needs jumps and times of the pairs only, so that `expose` may add time without a jump
+      (learn/unfinished.py); else such time is joined to complete sojourns before it is told of them;
     - `needs_events = True`: it is told the model's events (`model.knowledge(events=True)`), and their labels by the simulator.
     """
 
@@ -113,6 +118,7 @@ class Learner:
     compiled_plan: ClassVar[Any] = None
     info_names: tuple[str, ...] = ()
     plans_per_call: int = 1024
+    exposes: ClassVar[bool] = False
     needs_rate_bounds: ClassVar[bool] = True
     needs_events: ClassVar[bool] = False
     parameters: dict[str, str]  # as given to the constructor, in words, defaults included
@@ -176,6 +182,10 @@ class Learner:
         """Count a chunk of epochs; one that cannot be true, or leads outside a known support, is refused and nothing is counted."""
         check_supports(history, self.knowledge)
         self.counts.observe(history, self.knowledge)
+
+    def expose(self, cut: Unfinished) -> None:
+        """Count sojourns whose end was not seen; only where `exposes`."""
+        self.counts.expose(cut)
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """Return (S, A) tables of the visits and of the mean holding times so far: fresh copies."""

@@ -18,6 +18,7 @@ from scipy.special import gammaln
 
 from sojourn.kernels.kl_optimism import KLProblem, kl_bellman, kl_sets
 from sojourn.learn.counts import Counts
+from sojourn.learn.kl_set import told_intervals
 from sojourn.learn.optimism import TOO_FAR_APART, Improved
 from sojourn.model.knowledge import Knowledge
 
@@ -62,6 +63,8 @@ def open_set(counts: Counts, knowledge: Knowledge, level: float) -> OpenSet:
     start, after, count = counts.rows()
     visits = counts.visits
     _, low, high, empty = kl_sets(start, count, visits, counts.holding_sum, level, knowledge.rate_min, knowledge.rate_max)
+    if counts.unfinished is not None:
+        low, high, empty = told_intervals(counts, level, float(knowledge.rate_min), float(knowledge.rate_max))
     ends = start[1:]
     share = count / np.repeat(np.maximum(1, visits), np.diff(start))
     problem = KLProblem(
@@ -138,7 +141,7 @@ def best_on_mean(known: OpenSet, counts: Counts, knowledge: Knowledge) -> tuple[
     p, middle = known.problem, np.sqrt(knowledge.rate_min * knowledge.rate_max)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.where(counts.visits > 0, counts.visits / counts.holding_sum, middle)
-    rate = np.clip(rate, knowledge.rate_min, knowledge.rate_max)
+    rate = np.clip(rate, p.rate_low, p.rate_high)
     weight = counts.visits / (counts.visits + 1.0)
     rows = csr_matrix((p.probability * np.repeat(weight, np.diff(p.row_start)), p.next_state, p.row_start),
                       shape=(len(weight), len(p.pair_start) - 1))

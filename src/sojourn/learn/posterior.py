@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sojourn.errors import ParameterError
@@ -83,9 +85,10 @@ class Posterior:
                                            self.rate_max)
         return Model(self.pair_start, self.row_start, self.next_state, probability, self.reward, self.running, rate)
 
-    def best_of_mean(self, start: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return (gain, pair per state) of the best policy of the mean model, searched from `start`."""
+    def best_of_mean(self, start: np.ndarray, low: Any = 0.0, high: Any = np.inf) -> tuple[float, np.ndarray]:
+        """Return (gain, pair per state) of the best policy of the mean model, its rates put into [low, high], from `start`."""
         model = self.mean()
+        model = model._replace(rate=np.clip(model.rate, low, high))
         if self.pooled:
             start = np.append(start, len(self.every))
         gain, _, pair = best_policy(model, np.ones(len(model.rate), dtype=np.bool_), start)

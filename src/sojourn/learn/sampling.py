@@ -21,6 +21,7 @@ WORK = 10**8  # of the plans in one compiled call, in steps of about a nanosecon
 class SamplingLearner(Learner):
     """Follows the best policies of models drawn from the posterior, for an episode each; an index may override them."""
 
+    exposes: ClassVar[bool] = True
     index: ClassVar[int] = NO_INDEX  # of kernels/sampled_plan.py
     compiled_plan = PLANNERS[NO_INDEX]
 

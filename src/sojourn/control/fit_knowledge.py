@@ -1,0 +1,131 @@
+"""What is known where nobody tells: the choices that a log contains, what they pay, and bounds of their rates."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from sojourn.control.log import Log
+from sojourn.errors import ParameterError
+from sojourn.learn.kl_set import rate_sets
+from sojourn.model.knowledge import Knowledge
+
+TIED = 1e-9  # relative: how closely what was paid must follow from lump sum and running reward to be taken as known
+
+
+class Seen(NamedTuple):
+    """The choices of a log as knowledge, how far the gain may be off because payments vary, and the confidence that is left."""
+
+    knowledge: Knowledge
+    doubt: float
+    confidence: float
+
+
+def seen_knowledge(rows: Log, reward: Any, running: Any, rate_bounds: tuple[float, float] | None, confidence: float,
+                   notes: list[str]) -> Seen:
+    """Return the choices that were seen with what they pay.
+
+    Where payments vary, half of what may go wrong is spent on them.  Rate bounds from the log cost nothing: they are the outermost
+    ends of the intervals of the estimate itself (learn/kl_set.py), at the confidence that is left for it.
+    """
+    n_actions = len(rows.actions)
+    used = np.unique(rows.state.astype(np.int64) * n_actions + rows.action)
+    states, actions = used // n_actions, used % n_actions
+    never = sorted(set(range(len(rows.states))) - set(states.tolist()))
+    if never:
+        raise ParameterError(f"state {rows.states[never[0]]!r} was reached and never left ({len(never)} such states), so "
+                             "nothing is known "
+                             "about it. Say with `knowledge` which choices there are, or drop the rows that lead there.")
+    pair = np.searchsorted(used, rows.state.astype(np.int64) * n_actions + rows.action)
+    visits, time, cut = _spent(rows, pair, used, notes)
+    where = {(rows.states[int(s)], rows.actions[int(a)]): k for k, (s, a) in enumerate(zip(states, actions))}
+    lump, flow, off = np.zeros(len(used)), np.zeros(len(used)), None
+    if reward is None and running is None and rows.reward is not None:
+        lump, flow, off = paid(rows, pair, cut, (1 - confidence) / (2 * len(used)))
+        few = int((visits < 3).sum())
+        if few:
+            notes.append(f"what {few} choices pay was seen fewer than three times; it is taken for a lump sum.")
+    sure = confidence if off is None else (1 + confidence) / 2
+    low, high = rate_sets(visits, time, cut, (1 - sure) / (2 * len(used)))
+    if rate_bounds is None:
+        rate_bounds = float(low.min()), float(high.max())
+        notes.append(f"the rate bounds {rate_bounds[0]:.4g} to {rate_bounds[1]:.4g} were taken from the log: at {sure:.4g} "
+                     "confidence all rates lie between them, and all intervals hold; tell closer ones if you can.")
+    doubt = 0.0
+    if off is not None:
+        doubt = float(np.maximum(off.at(np.clip(low, *rate_bounds)), off.at(np.clip(high, *rate_bounds))).max())
+        notes.append(f"what choices pay varies in the log; the gains allow {doubt:.4g} per unit of time for that.")
+    for given, into in ((reward, lump), (running, flow)):
+        for key, value in dict(given or {}).items():
+            if key not in where:
+                raise ParameterError(f"reward or running names {key!r}, which is not a (state, action) of this log, such as "
+                                     f"{next(iter(where))!r}.")
+            into[where[key]] = float(value)
+    if not lump.any() and not flow.any():
+        notes.append("nothing is paid, so there is no gain: give a column `reward`, or say what choices pay (`reward=`, `running=` "
+                     "or `knowledge=` in Python, --model on the command line).")
+    start = np.concatenate([[0], np.cumsum(np.bincount(states, minlength=len(rows.states)))]).astype(np.int64)
+    known = Knowledge(pair_start=start, pair_action=actions.astype(np.int64), reward=lump, running=flow, states=rows.states,
+                      rate_min=float(rate_bounds[0]), rate_max=float(rate_bounds[1]), actions=rows.actions)
+    return Seen(known, doubt, sure)
+
+
+def _spent(rows: Log, pair: np.ndarray, used: np.ndarray, notes: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return per pair the visits, all time, and whether some of it was unfinished; say which choices were never seen to end."""
+    begun = rows.censored_state.astype(np.int64) * len(rows.actions) + rows.censored_action
+    ended = np.isin(begun, used)
+    if not ended.all():
+        i = int(np.argmin(ended))
+        notes.append(f"{len(np.unique(begun[~ended]))} choices were begun and never seen to end, such as "
+                     f"{rows.actions[int(rows.censored_action[i])]!r} in state {rows.states[int(rows.censored_state[i])]!r}: where "
+                     "they lead is not known, and they are left out. `knowledge` says which choices there are.")
+    cut = np.bincount(np.searchsorted(used, begun[ended]), rows.censored_time[ended], minlength=len(used))
+    return np.bincount(pair, minlength=len(used)), np.bincount(pair, rows.holding_time, minlength=len(used)) + cut, cut > 0
+
+
+class Off(NamedTuple):
+    """How far, per unit of time, the pay of each pair may be off at a rate λ: sqrt(a λ² + b (1 - λ t)²)."""
+
+    a: np.ndarray
+    b: np.ndarray
+    t: np.ndarray
+
+    def at(self, rate: np.ndarray) -> np.ndarray:
+        """Return it at these rates; it is largest at an end of an interval."""
+        return np.asarray(np.sqrt(self.a * rate**2 + self.b * (1 - rate * self.t) ** 2))
+
+
+def paid(rows: Log, pair: np.ndarray, cut: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, Off | None]:
+    """Return lump sum and running reward per pair where they explain all that was paid, else its mean per sojourn; and how far
+    that may be off, but with probability `level` for each pair (None where nothing varies).
+
+    Where unfinished sojourns of a pair are missing (`cut`), those that were seen to end are the short ones, and so is their mean
+    pay: there a line in the holding time is fitted, whose lump sum and slope do not depend on which times were seen.
+    """
+    assert rows.reward is not None
+    tau, given = rows.holding_time, rows.reward
+    n = np.bincount(pair, minlength=len(cut)).astype(float)
+
+    def mean(x: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.bincount(pair, x, minlength=len(cut)) / n
+        return found
+
+    t, r = mean(tau), mean(given)
+    var = mean((tau - t[pair]) ** 2)
+    slope = np.divide(mean((tau - t[pair]) * (given - r[pair])), var, out=np.zeros(len(n)), where=var > 0)
+    slope[n < 3] = 0.0
+    scale = np.maximum(mean(np.abs(given)), 1e-300)
+    rest = np.sqrt(mean((given - r[pair] - slope[pair] * (tau - t[pair])) ** 2))
+    plain = np.sqrt(mean((given - r[pair]) ** 2))
+    tied = rest <= TIED * scale
+    line = cut & ~tied & (n >= 3) & (var > 0)
+    slope = np.where((tied & (plain > TIED * scale)) | line, slope, 0.0)
+    lump = r - slope * t
+    lump[np.abs(lump) <= TIED * scale] = 0.0
+    free = np.maximum(n - 1 - line, 1)
+    half = special.stdtrit(free, 1 - level / 2) * np.where(line, rest, plain) / np.sqrt(free)
+    half = np.where(tied, 0.0, half)
+    off = Off(half**2, np.where(line, half**2 / np.where(line, var, 1.0), 0.0), t)
+    return lump, slope, off if half.any() else None
