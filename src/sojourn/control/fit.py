@@ -39,8 +39,8 @@ class Fit:
     Each of `rate_bounds` and `probability_bounds` holds with `confidence` by itself; those in `estimate` hold all together, and
     at all times, which the gain needs.  `gain_bounds`: with `confidence` the policy that is best now earns at least the lower
     end, and no policy earns more than the upper one.  `gain_now` is what was earned per unit of time in the log, with an interval
-    (NaN where there is none).  All of these are NaN where nothing is known of what is paid.  Where events are declared, `estimate` is an EventEstimate, and `event_bounds` (K, 2) are intervals
-    of the rates of the events, each by itself.
+    (NaN where there is none).  All of these are NaN where nothing is known of what is paid.  Where events are declared, `estimate`
+    is an EventEstimate, and `event_bounds` (K, 2) are intervals of the rates of the events, each by itself.
     """
 
     log: Log
