@@ -229,6 +229,7 @@ class Controller:
 
             rows = read_log(log, fold.told)
             rows.check_pairs(fold.told)
+            unfinished(rows, fold.told)  # refused before anything is counted
             try:
                 head = journal.head
                 notes: list[Note] = []

@@ -15,8 +15,10 @@ def sentences(found: Fit) -> list[str]:
     worst, earned, best = found.gain_now
     known = found.knowledge
     between = "" if isnan(worst) else f" (between {worst:.6g} and {best:.6g} at {found.confidence:.4g} confidence)"
+    cut = len(found.log.censored_time)
+    more = f", and {cut:,} that were not seen to end" if cut else ""
     said = [
-        f"{len(found.log):,} sojourns of {known.n_states} states; {int((found.visits > 0).sum())} of {known.n_pairs} choices "
+        f"{len(found.log):,} sojourns of {known.n_states} states{more}; {int((found.visits > 0).sum())} of {known.n_pairs} choices "
         "were made.",
     ]
     said += [
@@ -77,6 +79,7 @@ def as_object(found: Fit) -> dict[str, Any]:
         events = {"events": [{"event": name, "seen": int(n), "exposure": x, "rate": r, "rate_bounds": b}
                              for name, n, x, r, b in each],
                   "structure": found.estimate.evidence.as_dict()}
-    return {"sojourns": len(found.log), "states": known.n_states, "choices": choices, "confidence": found.confidence,
+    return {"sojourns": len(found.log), "unfinished": len(found.log.censored_time), "states": known.n_states, "choices": choices,
+            "confidence": found.confidence,
             "gain_bounds": found.gain_bounds, "gain_now": found.gain_now, "policy": [[s, a] for s, a in found.policy.items()] if found.pays else [],
             "trials": [list(row) for row in found.trials], "notes": list(found.notes), **events}
