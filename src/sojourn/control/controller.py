@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
 import threading
 import time
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
+from sojourn.control.backup import backup
 from sojourn.control.fold import Alarm, Fold
 from sojourn.control.journal import Head, Journal, Note, Report
 from sojourn.control.planner import LatePlans
@@ -73,7 +76,7 @@ class Controller:
         self.write = journal.write
         self._guard = threading.RLock()
         self._journal: Journal | None = journal
-        self._closed = False
+        self._closed = self._heard = False  # `_heard`: whether a report was taken since the file was opened
         self._left: tuple[bytes, Head] | None = None  # the setting and the last acknowledged row, when an error made us let go
         self._plans = LatePlans()
         self._since, self._work, self._size = 0, 0.0, 0  # reports, seconds of folding and bytes since and of the last snapshot
@@ -82,6 +85,8 @@ class Controller:
         except BaseException:
             journal.abandon()
             raise
+        if self.write:
+            _OPEN.add(self)
 
     @classmethod
     def create(cls, path: str | PathLike[str], knowledge: Any, learner: str | type = "default", start: Any = None, *, seed: int = 0,
@@ -103,12 +108,15 @@ class Controller:
         return cls(Journal.create(file_path(path).absolute(), setting.to_bytes()), learner)
 
     @classmethod
-    def open(cls, path: str | PathLike[str], write: bool = True, learner: str | type | None = None) -> Controller:
+    def open(cls, path: str | PathLike[str], write: bool = True, learner: str | type | None = None,
+             accept_loss: bool = False) -> Controller:
         """Go on with the controller at `path`; `write=False` only looks, while another process may own it.
 
         `learner` is needed for one that is not of the catalogue (its class or "module:Class"): a file never says which code to run.
+        `accept_loss` goes on where the log beside the file is lost for good, or damaged: with the reports that are left, all of
+        them checked, and a note in the journal.
         """
-        return cls(Journal(file_path(path).absolute(), write), learner)
+        return cls(Journal(file_path(path).absolute(), write, accept_loss), learner)
 
     def __enter__(self) -> Controller:
         return self
@@ -163,9 +171,7 @@ class Controller:
                     try:
                         row = checked_report(fold, said)
                         if row.seq > head.seq + 1:
-                            raise ReportError(f"seq is {row.seq}, but the next report is number {head.seq + 1}; report that one "
-                                              "first. If it is lost, call `missed()` and go on with its number. Nothing was "
-                                              "counted.")
+                            raise ReportError(self._left_out(row.seq, head.seq))
                         if row.seq <= head.seq:
                             answers.append(same_again(row, known[row.seq] if row.seq in known else journal.report(row.seq)))
                             continue
@@ -190,6 +196,7 @@ class Controller:
                     self._plans.ask(fold)
                     head, self._work = Head(row.seq, head.note, b""), self._work + time.perf_counter() - begun
                 self._append(new)
+                self._heard |= bool(answers)
             except BaseException:
                 self._drop()
                 raise
@@ -303,6 +310,14 @@ class Controller:
             return {"reports": reports, "notes": journal.head.note, "answers_that_differ": differs,
                     "chain": journal.head.chain.hex()}
 
+    def backup(self, path: str | PathLike[str]) -> dict[str, Any]:
+        """Make a whole, checked copy of the file at the new `path` while reports go on; return how far it goes.
+
+        The copy needs no log: it is opened, moved and copied as one file.
+        """
+        self._opened()
+        return backup(self.path, file_path(path).absolute())
+
     def replay(self) -> dict[str, Any]:
         """Throw the snapshots away and fold the whole journal anew; return how many answers would be other today."""
         with self._guard:
@@ -336,13 +351,31 @@ class Controller:
         if isinstance(entry, Report):
             fold.answer = read(entry.answer)  # what the plant was told, should this program decide otherwise today
         self._fold, self._work, self._size = fold, time.perf_counter() - begun, 0
-        if journal.torn and journal.write:
-            text = (f"the last write behind report {journal.head.seq} was found incomplete: the power failed before it was "
-                    "acknowledged, or its last bytes are damaged. If the plant had an answer to a later report, report it again.")
-            note = self._note("torn", text.encode(), journal.head)
-            fold.take(note)
+        again = "If the plant had an answer to a later report, report it again."
+        if journal.torn:
+            self._found(journal, "torn", f"the last write behind report {journal.head.seq} was found incomplete: the power failed "
+                                         f"before it was acknowledged, or its last bytes are damaged. {again}")
+        if journal.lost:
+            self._found(journal, "loss", f"the file was opened though {journal.lost}; it goes on behind report {journal.head.seq}, "
+                                         f"and later ones may have been acknowledged. {again}")
+        journal.torn, journal.lost = False, ""
+
+    def _found(self, journal: Journal, kind: str, text: str) -> None:
+        """Note in the journal, with an alarm, what opening the file has found."""
+        fold, note = self._fold, self._note(kind, text.encode(), journal.head)
+        fold.take(note)
+        if journal.write:
             journal.append([note], fold.to_bytes())
-            journal.torn = False
+
+    def _left_out(self, seq: int, last: int) -> str:
+        """Return the sentence for a report whose number leaves others out."""
+        said = f"seq is {seq}, but the next report is number {last + 1}; report that one first."
+        lost = f"If it is lost, call `missed()` and go on with number {last + 1}. Nothing was counted."
+        if self._heard:
+            return f"{said} {lost}"
+        return (f"{said} If the plant had answers to reports behind number {last}, with which this file ends, {self.path.name} is "
+                f"an older copy of the controller: put the latest one in its place, or report again from number {last + 1} on. "
+                f"{lost}")
 
     def _opened(self) -> Journal:
         if self._closed or self._journal is None:
@@ -406,3 +439,18 @@ class Controller:
             self._opened().append(entries, payload)
         if payload is not None:
             self._since, self._work, self._size = 0, 0.0, len(payload)
+
+
+_OPEN: weakref.WeakSet[Controller] = weakref.WeakSet()  # those that may write
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close what is open when the process ends, so that one file is left; not where another thread is still at it."""
+    for controller in list(_OPEN):
+        journal = controller._journal
+        if journal is not None and journal._pid == os.getpid() and controller._guard.acquire(timeout=1):
+            try:
+                controller.close()
+            finally:
+                controller._guard.release()

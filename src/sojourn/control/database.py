@@ -53,12 +53,21 @@ def open_reading(path: Path) -> sqlite3.Connection:
         return sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
 
 
-def close_writing(database: sqlite3.Connection, leave_log: bool = False) -> None:
-    """Fold the log into the one file, and close it; unless `leave_log`, old programs can read it where nothing can be written."""
+def attached(path: Path) -> sqlite3.Connection:
+    """Return a second connection that only reads: while it is open, and when it is closed, SQLite leaves the log where it is.
+
+    The last connection that may write would take the log away, though not what the file says of it.
+    """
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False)
+    database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return database
+
+
+def close_writing(database: sqlite3.Connection) -> None:
+    """Fold the log into the one file, and close it; the file can then be read where nothing can be written."""
     with contextlib.suppress(sqlite3.Error):  # a full disk: the log keeps what was acknowledged, for the next opening
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        if not leave_log:
-            database.execute("PRAGMA journal_mode = DELETE")
+        database.execute("PRAGMA journal_mode = DELETE")
     database.close()
 
 

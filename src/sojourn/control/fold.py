@@ -101,8 +101,8 @@ class Fold:
             self.missed(read(bytes(entry.body).decode()))
         elif entry.kind == "import":
             self.learn(unpack(entry.body))
-        elif entry.kind == "torn":
-            self._alarm("torn write", bytes(entry.body).decode())
+        elif entry.kind in ("torn", "loss"):
+            self._alarm({"torn": "torn write", "loss": "lost log"}[entry.kind], bytes(entry.body).decode())
 
     def report(self, action: Any, holding_time: float, next_state: Any, reward: float | None, event: Any,
                silent: dict[str, int] | None = None) -> Any:

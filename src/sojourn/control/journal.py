@@ -4,6 +4,10 @@ Two kinds of rows make one sequence: *reports* (numbered by seq), and *notes* (a
 late), each of which stands behind the report `after_seq`.  The chain is a hash over all before it, beginning with the setting that
 the controller was made with; so a row that was changed, dropped or moved is found.  Snapshots are copies of what follows from
 the rows, for a quick start; they can be thrown away.
+
+While it is open, SQLite's log beside the file (FILE-wal) holds what was acknowledged last, also after a crash.  So the file says
+that a log belongs to it (`log` in the entry `owner`) from before the first report until it is closed, and the log is never empty
+meanwhile: a copy without it is noticed.  A closed file is in SQLite's rollback mode: a log beside it is not its own.
 """
 
 from __future__ import annotations
@@ -19,10 +23,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sojourn.control.database import checksum, close_writing, open_reading, open_writing, said, transaction
+from sojourn.control.database import attached, checksum, close_writing, open_reading, open_writing, said, transaction
 from sojourn.control.lock import Ownership
 from sojourn.control.schema import WORDS, check_header, damaged, make_tables, prepare, sync_folder
-from sojourn.control.wal import examine
+from sojourn.control.wal import Log, examine, set_aside, stray, without_log
 from sojourn.errors import ControlError
 
 BATCH = 4096  # rows read at once
@@ -87,30 +91,32 @@ class Journal:
     """The journal at `path`.  Opened for writing it has one owner; reading needs no lock and may go on meanwhile.
 
     `torn` says that the last write was found incomplete: the power failed before it was acknowledged, or its last bytes are
-    damaged.
+    damaged.  Where the log is gone or damaged, acknowledged reports may be missing: that is refused, unless `accept_loss`; then
+    `lost` says what was found, and every page and row of the rest has been checked.
     """
 
-    def __init__(self, path: Path, write: bool = True):
+    def __init__(self, path: Path, write: bool = True, accept_loss: bool = False):
         if not path.is_file():
             raise ControlError(f"there is no controller at {path}; `Controller.create({str(path)!r}, ...)` makes one.")
         self.path, self.write, self._pid, self.token = path, write, os.getpid(), 0
         self._owner = Ownership(path) if write else None
         self._database: sqlite3.Connection | None = None
-        self.torn = False
+        self._keeper: sqlite3.Connection | None = None
+        self.torn, self.lost = False, ""
         try:
-            if self._owner is not None:
-                check_header(self._owner.first_bytes(100), path)
-                log = examine(path)
-                if log.lost:
-                    raise ControlError(f"the controller {path}: {damaged(log.lost)}")
-                self.torn = log.torn
+            log = self._examined(accept_loss)
             with said(path, WORDS):
                 self._database = open_writing(path) if write else open_reading(path)
                 prepare(self._database, path, write)
+                self._keeper = attached(path) if write else None
                 self.setting = bytes(self.meta("setting"))
+            self._look_for_log(accept_loss)
+            if self.lost or log.gap:
+                self._read_all()
+            with said(path, WORDS):
                 if write:
                     self._settle()
-            self.head = self._checked_head()
+            self.head = self.checked_head()
             if write:
                 self._take_over()
         except BaseException:
@@ -129,9 +135,9 @@ class Journal:
                 with transaction(database):
                     make_tables(database)
                     _set(database, "setting", setting)
-                    _set(database, "owner", json.dumps({"token": 0, "who": NOBODY}))
+                    _set(database, "owner", json.dumps({"token": 0, "who": NOBODY, "log": False}))
                     _set(database, "closed", json.dumps({"seq": 0, "note": 0, "chain": first_link(setting).hex()}))
-                close_writing(database, leave_log=True)
+                close_writing(database)
                 os.link(half, path)  # fails where another process was faster
                 sync_folder(path)
             except FileExistsError:
@@ -151,40 +157,93 @@ class Journal:
             raise ControlError(f"the controller {self.path} is closed; open it again.")
         return self._database
 
+    def _examined(self, accept_loss: bool) -> Log:
+        """Look at the file's first bytes and at its log before SQLite does, which would pass over what is wrong in silence."""
+        if self._owner is None:
+            return Log()
+        first = self._owner.first_bytes(100)
+        check_header(first, self.path)
+        log = examine(self.path)
+        if log.frames and first[18] == 1:
+            raise ControlError(stray(self.path))
+        if not log.fits(first):
+            raise self._damage(f"its log was not copied at the same time: the database has {log.pages} pages with it, and the file "
+                               "says another number")
+        if log.lost:
+            if not accept_loss:
+                raise ControlError(f"the controller {self.path}: {damaged(log.lost)} If there is none, "
+                                   f"`Controller.open({str(self.path)!r}, accept_loss=True)` goes on without what is damaged.")
+            self.lost = f"{log.lost}; the damaged log was kept as {set_aside(self.path).name}"
+        self.torn = log.torn
+        return log
+
+    def _look_for_log(self, accept_loss: bool) -> None:
+        """Notice that a log which belongs to the file is not there."""
+        for _ in range(5):  # another process may be closing the file just now
+            if not json.loads(self.meta("owner")).get("log") or not without_log(self.path):
+                return
+        last = int(self.database.execute("SELECT coalesce(max(seq), 0) FROM reports").fetchone()[0])
+        if not accept_loss:
+            if self._keeper is not None:
+                self._keeper.close()  # SQLite then takes the empty log away that it made
+            raise ControlError(
+                f"the controller {self.path} was not closed, and its log, {self.path.name}-wal, is not beside it: it was copied "
+                f"without it, or the log was removed. Reports after number {last}, with which the file ends, may be missing. Put "
+                "the log beside it, or take a copy that `Controller.backup` made. If the log is lost for good, "
+                f"`Controller.open({str(self.path)!r}, accept_loss=True)` goes on after report {last}. Nothing was changed.")
+        self.lost = f"its log, {self.path.name}-wal, was not there"
+
+    def _read_all(self) -> None:
+        """Check every page and row, before anything is written: without its log a file may be a mixture of old and new pages."""
+        self.head = self.checked_head()
+        self.verify()
+
     def _settle(self) -> None:
-        """Copy all of the log into the file, synced: what was written before a failed sync is written again."""
-        busy, _, _ = self.database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        """Copy all of the log into the file, synced: what was written before a failed sync is written again.
+
+        The log is written from its beginning again by the next transaction; it is not emptied, since it belongs to the file.
+        """
+        busy, _, _ = self.database.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
         if busy:
             raise ControlError(f"the controller {self.path} is being read by another program; try again when it is done.")
 
     def _take_over(self) -> None:
-        """Write that we are the owner now: whoever had it before can write nothing more."""
-        with said(self.path, WORDS), transaction(self.database):
-            self.token = int(json.loads(self.meta("owner"))["token"]) + 1
-            who = f"process {self._pid} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}"
-            _set(self.database, "owner", json.dumps({"token": self.token, "who": who}))
-            _set(self.database, "closed", "null")
+        """Write that we are the owner now, and that the log belongs to the file: whoever had it before can write nothing more."""
+        with said(self.path, WORDS):
+            with transaction(self.database):
+                self.token = int(json.loads(self.meta("owner"))["token"]) + 1
+                who = f"process {self._pid} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}"
+                _set(self.database, "owner", json.dumps({"token": self.token, "who": who, "log": True}))
+                _set(self.database, "closed", "null")
+            self._settle()
 
     def close(self) -> None:
         """Write where the journal ends, fold the log into the one file, and give up the ownership."""
-        if self._database is not None and self.write and os.getpid() == self._pid:
-            with contextlib.suppress(sqlite3.Error, ControlError), transaction(self._database):
-                self._check_owner()
-                _set(self._database, "closed", json.dumps(
-                    {"seq": self.head.seq, "note": self.head.note, "chain": self.head.chain.hex()}))
-                _set(self._database, "owner", json.dumps({"token": self.token, "who": NOBODY}))
-            close_writing(self._database, leave_log=True)
-            self._database = None
+        if self._database is not None and self._keeper is not None and os.getpid() == self._pid:
+            with contextlib.suppress(sqlite3.Error, ControlError):
+                with transaction(self._database):
+                    self._check_owner()
+                    close_entries(self._database, self.head, self.token)
+                self._keeper.close()
+                close_writing(self._database)
+                self._database = None
         self.abandon()
 
     def abandon(self) -> None:
-        """Let go without writing anything more: after an error, the file is the truth."""
+        """Let go without writing anything more: after an error, the file is the truth, and its log stays beside it."""
         database, self._database = self._database, None
-        if database is not None:
-            with contextlib.suppress(sqlite3.Error):
-                database.close()
+        for connection in (database, self._keeper):  # the keeper last: else SQLite would take the log away
+            if connection is not None:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.close()
         if self._owner is not None:
             self._owner.release()
+
+    def __del__(self) -> None:
+        for name in ("_database", "_keeper"):  # in this order, see `abandon`
+            connection = getattr(self, name, None)
+            if connection is not None:
+                connection.close()
 
     @property
     def owner(self) -> str:
@@ -204,7 +263,7 @@ class Journal:
     def _damage(self, what: str) -> ControlError:
         return ControlError(f"the controller {self.path}: {damaged(what)}")
 
-    def _checked_head(self) -> Head:
+    def checked_head(self) -> Head:
         """Return where the journal ends; after a clean end that must be where it was closed."""
         with said(self.path, WORDS):
             seq = int(self.database.execute("SELECT coalesce(max(seq), 0) FROM reports").fetchone()[0])
@@ -342,6 +401,12 @@ class Journal:
         with said(self.path, WORDS), transaction(self.database):
             self._check_owner()
             self.database.execute("DELETE FROM snapshots")
+
+
+def close_entries(database: sqlite3.Connection, head: Head, token: int) -> None:
+    """Write that nobody has the file open, that it ends with `head`, and that no log belongs to it."""
+    _set(database, "closed", json.dumps({"seq": head.seq, "note": head.note, "chain": head.chain.hex()}))
+    _set(database, "owner", json.dumps({"token": token, "who": NOBODY, "log": False}))
 
 
 def _set(database: sqlite3.Connection, key: str, value: Any) -> None:

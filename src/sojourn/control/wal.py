@@ -9,6 +9,8 @@ The layout of the log: https://www.sqlite.org/fileformat2.html#the_write_ahead_l
 
 from __future__ import annotations
 
+import os
+import shutil
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,15 +19,27 @@ from pathlib import Path
 import numpy as np
 
 HEAD, FRAME = 32, 24  # bytes of the log's header, and of a frame's
+LOCK_BYTE = 1 << 30  # SQLite never writes the page that holds it
 
 
 @dataclass(frozen=True)
 class Log:
-    """What is in a log: `torn` says that its last transaction is incomplete, `lost` that acknowledged ones cannot be read."""
+    """What is in a log: `torn` says that its last transaction is incomplete, `lost` that acknowledged ones cannot be read.  The
+    database has `pages` after it, and `told` of them by what its first page says in the log (0: not there).  `gap`: some of these
+    are neither in the file nor in the log, as where the two were copied one after the other.
+    """
 
     frames: int = 0
     torn: bool = False
     lost: str = ""
+    pages: int = 0
+    told: int = 0
+    gap: bool = False
+
+    def fits(self, first: bytes) -> bool:
+        """Return whether file and log agree on how many pages there are; `first` are the first 100 bytes of the file."""
+        valid = first[24:28] == first[92:96]  # else the file does not say
+        return not self.frames or not valid or self.pages == (self.told or int.from_bytes(first[28:32], "big"))
 
 
 @lru_cache(maxsize=4)
@@ -68,20 +82,31 @@ def examine(path: Path) -> Log:
     salts, running = (salt1, salt2), (sum1, sum2)
     count = (len(data) - HEAD) // (FRAME + page)
     committed, valid, behind = 0, 0, []
+    pending: list[tuple[int, int]] = []
+    there: dict[int, int] = {}  # where the latest content of a page stands
+    size = 0
     for i in range(count):
         at = HEAD + i * (FRAME + page)
-        _, commit, s1, s2, c1, c2 = struct.unpack(">6I", data[at : at + FRAME])
+        number, commit, s1, s2, c1, c2 = struct.unpack(">6I", data[at : at + FRAME])
         if valid == i and (s1, s2) == salts:
             running = checksum(data[at : at + 8] + data[at + FRAME : at + FRAME + page], running, order)
             if running == (c1, c2):
                 valid = i + 1
-                committed = valid if commit else committed
+                pending.append((number, at + FRAME))
+                if commit:
+                    committed, size = valid, commit
+                    there |= dict(pending)
+                    pending.clear()
                 continue
         if s1 == salts[0] or s2 == salts[1]:  # of this log, not left over from an earlier one
             behind.append(bool(commit))
+    told = int.from_bytes(data[there[1] + 28 : there[1] + 32], "big") if 1 in there else 0
+    beyond = range(path.stat().st_size // page + 1, size + 1)
+    gap = any(number not in there for number in beyond if number != LOCK_BYTE // page + 1)
+    lost = ""
     if True in behind and behind.index(True) + 1 < len(behind):
-        return Log(committed, True, f"frame {valid + 1} of {count} in its log does not match its checksum, and further ones follow")
-    return Log(committed, bool(behind))
+        lost = f"frame {valid + 1} of {count} in its log does not match its checksum, and further ones follow"
+    return Log(committed, bool(behind), lost, size, told, gap)
 
 
 def _without_header(path: Path, data: bytes) -> Log:
@@ -101,3 +126,27 @@ def _without_header(path: Path, data: bytes) -> Log:
             if file.read(page) != content:
                 return Log(0, True, "the log's header cannot be read, and it holds pages that are not in the file")
     return Log(0, bool(latest))
+
+
+def without_log(path: Path) -> bool:
+    """Return whether the database at `path` has no log beside it, or an empty one, as SQLite makes it where there is none."""
+    try:
+        return os.stat(f"{path}-wal").st_size == 0
+    except FileNotFoundError:
+        return True
+
+
+def stray(path: Path) -> str:
+    """Return the sentence for a closed file with a log beside it."""
+    return (f"the controller {path} was closed and needs no log, but {path.name}-wal lies beside it: it is that of another file, "
+            f"such as the one whose place this copy took. Move {path.name}-wal to another folder, then open it again. Nothing was "
+            "changed.")
+
+
+def set_aside(path: Path) -> Path:
+    """Keep a copy of the log of the database at `path`, synced; return where."""
+    target = path.with_name(f"{path.name}-wal.damaged")
+    shutil.copyfile(f"{path}-wal", target)
+    with open(target, "rb") as file:
+        os.fsync(file.fileno())
+    return target

@@ -1,0 +1,263 @@
+"""Copies of a controller's file: with its log, without it, made while it runs, and put back after the plant has gone on."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from control_plant import MODEL, Plant, drive
+from sojourn.control import wal
+from sojourn.control.controller import Controller
+from sojourn.errors import ControlError, ReportError
+
+DATA = Path(__file__).parents[1] / "data" / "control"
+
+
+def copied(path: str, target: Path, log: bool = True) -> str:
+    """Copy the files of a running controller as they are, as a crash would leave them."""
+    for suffix in ("", "-wal") if log else ("",):
+        shutil.copy(f"{path}{suffix}", f"{target}{suffix}")
+    return str(target)
+
+
+def reports(path: str, **how: bool) -> int:
+    """How many reports are there, everything verified."""
+    with Controller.open(path, **how) as controller:
+        return controller.verify()["reports"]
+
+
+@pytest.fixture
+def running(controller) -> Controller:
+    drive(controller, Plant(MODEL, ("up", 0)), 9)
+    return controller
+
+
+def test_a_copy_of_a_crashed_controller_without_its_log_is_refused_and_left_alone(running, path, tmp_path):
+    copy = copied(path, tmp_path / "copy", log=False)
+    before = Path(copy).read_bytes()
+    for write in (True, False, True):
+        with pytest.raises(ControlError, match=r"its log, copy-wal, is not beside it.*after number 0.*accept_loss=True"):
+            Controller.open(copy, write=write)
+    assert Path(copy).read_bytes() == before
+    shutil.copy(f"{path}-wal", f"{copy}-wal")
+    assert reports(copy) == 9
+
+
+def test_an_empty_log_is_none(running, path, tmp_path):
+    copy = copied(path, tmp_path / "copy", log=False)
+    Path(f"{copy}-wal").touch()
+    with pytest.raises(ControlError, match="is not beside it"):
+        Controller.open(copy)
+
+
+def test_the_mark_is_there_from_before_the_first_report_until_the_end(path, tmp_path):
+    with Controller.create(path, MODEL.knowledge(), "ct-ce", ("up", 0)) as controller:
+        with pytest.raises(ControlError, match="is not beside it"):
+            Controller.open(copied(path, tmp_path / "0", log=False))
+        assert reports(copied(path, tmp_path / "0")) == 0
+        drive(controller, Plant(MODEL, ("up", 0)), 3)
+    assert reports(copied(path, tmp_path / "3", log=False)) == 3
+
+
+def test_a_controller_that_was_killed_has_two_files_and_loses_nothing_with_both(tmp_path):
+    path = tmp_path / "plant.control"
+    code = ("import os, sys; from control_plant import *\n"
+            "c = Controller.create(sys.argv[1], MODEL.knowledge(), 'ct-ce', ('up', 0))\n"
+            "drive(c, Plant(MODEL, ('up', 0)), 5); os.kill(os.getpid(), 9)")
+    ended = subprocess.run([sys.executable, "-c", code, path], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert ended.returncode == -signal.SIGKILL
+    alone = copied(str(path), tmp_path / "alone", log=False)
+    with pytest.raises(ControlError, match="is not beside it"):
+        Controller.open(alone)
+    assert reports(copied(str(path), tmp_path / "both")) == 5 and reports(str(path)) == 5
+
+
+def test_a_process_that_ends_without_closing_leaves_one_whole_file(tmp_path):
+    path = tmp_path / "plant.control"
+    code = ("import sys; from control_plant import *\n"
+            "c = Controller.create(sys.argv[1], MODEL.knowledge(), 'ct-ce', ('up', 0)); drive(c, Plant(MODEL, ('up', 0)), 5)")
+    subprocess.run([sys.executable, "-c", code, path], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["plant.control"] and reports(str(path)) == 5
+
+
+def test_after_an_error_the_log_stays_with_the_file(running, path):
+    running._drop()  # as after a failed commit
+    assert os.path.getsize(f"{path}-wal") > 0
+    assert running.status()["epochs"] == 9
+
+
+# ---- a log that is lost for good -----------------------------------------------------------------------------------
+
+
+def test_a_lost_log_can_be_accepted_once_with_a_note_and_an_alarm(running, path, tmp_path):
+    running.close()
+    with Controller.open(path) as again:
+        drive(again, Plant(MODEL, again.status()["state"], seed=2), 4)
+        copy = copied(path, tmp_path / "copy", log=False)
+    with Controller.open(copy, write=False, accept_loss=True) as looked:
+        assert looked.status()["next_seq"] == 10
+    with pytest.raises(ControlError, match="is not beside it"):
+        Controller.open(copy)  # looking accepted nothing
+    with Controller.open(copy, accept_loss=True) as left:
+        assert left.status()["next_seq"] == 10
+        assert left.alarms[-1].kind == "lost log" and "behind report 9" in left.alarms[-1].text
+        assert left.verify()["notes"] == 1
+        drive(left, Plant(MODEL, left.status()["state"], seed=3), 2)
+    with Controller.open(copy) as left:
+        assert (left.status()["next_seq"], left.status()["alarms"]) == (12, 1)
+        left.verify()
+
+
+def test_accepting_a_loss_where_nothing_is_lost_changes_nothing(running, path):
+    running.close()
+    with Controller.open(path, accept_loss=True) as again:
+        assert not again.alarms and again.verify()["notes"] == 0
+
+
+def test_what_is_left_without_the_log_is_not_accepted_where_it_is_no_whole(running, path, tmp_path):
+    running.close()
+    with Controller.open(path) as again:
+        drive(again, Plant(MODEL, again.status()["state"], seed=2), 4)
+        copy = copied(path, tmp_path / "copy", log=False)
+    other = sqlite3.connect(copy)
+    other.execute("PRAGMA journal_mode = DELETE")
+    other.execute("UPDATE reports SET holding_time = 7.0 WHERE seq = 2")  # a page that is not of the others' time
+    other.commit()
+    other.close()
+    with pytest.raises(ControlError, match="does not follow from those before"):
+        Controller.open(copy, accept_loss=True)
+
+
+def test_a_damaged_log_is_refused_or_accepted_for_its_sound_part_and_kept(running, path, tmp_path):
+    copy = copied(path, tmp_path / "copy")
+    log = Path(f"{copy}-wal")
+    broken = bytearray(log.read_bytes())
+    broken[len(broken) // 2] ^= 1
+    log.write_bytes(broken)
+    with pytest.raises(ControlError, match=r"does not match its checksum.*accept_loss=True"):
+        Controller.open(copy)
+    with Controller.open(copy, accept_loss=True) as left:
+        assert 1 < left.status()["next_seq"] < 10
+        assert "copy-wal.damaged" in left.alarms[-1].text
+        left.verify()
+    assert Path(f"{copy}-wal.damaged").read_bytes() == broken
+
+
+def test_a_file_and_a_log_that_were_copied_at_different_times_are_no_whole(path, tmp_path):
+    with Controller.create(path, MODEL.knowledge(), "ct-ce", ("up", 0)) as controller:
+        shutil.copy(path, tmp_path / "copy")
+        drive(controller, Plant(MODEL, ("up", 0)), 150)
+        controller._journal._settle()  # as SQLite does of its own accord when the log is long
+        drive(controller, Plant(MODEL, controller.status()["state"]), 1)
+        shutil.copy(f"{path}-wal", tmp_path / "copy-wal")
+    whole = (tmp_path / "copy-wal").read_bytes()
+    frames = wal.examine(tmp_path / "copy").frames
+    (tmp_path / "copy-wal").write_bytes(whole[:wal.HEAD + frames * (wal.FRAME + 4096)])
+    assert wal.examine(tmp_path / "copy").gap
+    with pytest.raises(ControlError, match="damaged"):
+        Controller.open(tmp_path / "copy")
+
+
+# ---- backups -------------------------------------------------------------------------------------------------------
+
+
+def test_a_backup_is_one_whole_file_and_reports_go_on(running, path, tmp_path):
+    made = running.backup(tmp_path / "kept")
+    drive(running, Plant(MODEL, running.status()["state"]), 3)
+    assert made["reports"] == 9 and made["chain"] != running.verify()["chain"]
+    kept = tmp_path / "kept"
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith("kept-") or file.name.endswith(".new")]
+    moved = shutil.copy(kept, tmp_path / "elsewhere")
+    with Controller.open(moved) as again:
+        assert again.verify() == {"reports": 9, "notes": 0, "answers_that_differ": 0, "chain": made["chain"]}
+    assert list(Controller.open(kept, write=False).observations()) == list(running.observations())[:9]
+
+
+def test_a_reader_can_make_the_backup_while_another_owns_the_file(running, path, tmp_path):
+    with Controller.open(path, write=False) as reader:
+        assert reader.backup(tmp_path / "kept")["reports"] == 9
+    drive(running, Plant(MODEL, running.status()["state"]), 3)
+    assert reports(str(tmp_path / "kept")) == 9 and running.verify()["reports"] == 12
+
+
+def test_a_backup_replaces_nothing_and_leaves_nothing_behind_where_it_fails(running, tmp_path):
+    (tmp_path / "there").write_text("mine")
+    with pytest.raises(ControlError, match="exists already"):
+        running.backup(tmp_path / "there")
+    with pytest.raises(ControlError, match=r"unable to open|cannot write"):
+        running.backup(tmp_path / "nowhere" / "kept")
+    running._journal.database.execute("UPDATE reports SET answer = '\"rush\"' WHERE seq = 3")
+    with pytest.raises(ControlError, match="does not follow from those before"):
+        running.backup(tmp_path / "kept")
+    assert sorted(file.name for file in tmp_path.iterdir() if "kept" in file.name) == []
+    assert (tmp_path / "there").read_text() == "mine"
+
+
+def test_an_older_copy_whose_plant_has_gone_on_is_noticed_at_the_first_report(running, path, tmp_path):
+    running.backup(tmp_path / "kept")
+    drive(running, Plant(MODEL, running.status()["state"]), 6)
+    last = list(running.observations())[-1]
+    running.close()
+    os.replace(tmp_path / "kept", path)
+    with Controller.open(path) as older:
+        with pytest.raises(ReportError, match=r"next report is number 10.*is an older copy of the controller.*from number 10 on"):
+            older.report(16, 0.5, ("up", 0))
+        with pytest.raises(ReportError, match="older copy"):
+            older.report(last.seq, last.holding_time, last.next_state)
+        older.missed(("up", 0))
+        drive(older, Plant(MODEL, ("up", 0)), 1)
+        with pytest.raises(ReportError, match="next report is number 11") as told:
+            older.report(16, 0.5, ("up", 0))
+        assert "older copy" not in str(told.value)
+
+
+def test_the_log_of_the_file_whose_place_a_backup_took_is_not_read_into_it(running, path, tmp_path):
+    running.backup(tmp_path / "kept")
+    drive(running, Plant(MODEL, running.status()["state"]), 6)
+    crashed = copied(path, tmp_path / "crashed")
+    shutil.copy(tmp_path / "kept", crashed)
+    before = Path(crashed).read_bytes()
+    with pytest.raises(ControlError, match="Move crashed-wal to another folder"):
+        Controller.open(crashed)
+    assert Path(crashed).read_bytes() == before
+    os.rename(f"{crashed}-wal", tmp_path / "old")
+    assert reports(crashed) == 9
+
+
+# ---- files of the releases before there was a mark -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "found"), [
+    ("format-2", (17, 1, "")), ("format-2-crashed", (24, 1, "4ea1c4b798b0a9c1b172915126a73f02"))])
+def test_files_without_the_mark_open_with_everything_that_was_acknowledged(tmp_path, name, found):
+    path = copied(str(DATA / f"{name}.control"), tmp_path / "plant.control", log=name.endswith("crashed"))
+    with Controller.open(path, write=False) as reader:
+        assert reader.status()["next_seq"] == found[0] + 1
+    with Controller.open(path) as again:
+        said = again.verify()
+        assert (said["reports"], said["notes"], said["answers_that_differ"]) == (*found[:2], 0)
+        assert said["chain"].startswith(found[2])
+        drive(again, Plant(MODEL, again.status()["state"]), 2)
+        with pytest.raises(ControlError, match="is not beside it"):  # marked from now on
+            Controller.open(copied(path, tmp_path / "copy", log=False))
+    assert reports(path) == found[0] + 2
+
+
+def test_an_older_release_s_entry_without_a_mark_is_no_claim_to_a_log(running, path, tmp_path):
+    """An owner that ended without closing left one whole file, and said nothing of a log."""
+    running.close()
+    from sojourn.control.database import checksum
+
+    other = sqlite3.connect(path)
+    for key, value in (("owner", json.dumps({"token": 5, "who": "process 1"})), ("closed", "null")):
+        other.execute("UPDATE meta SET value = ?, checksum = ? WHERE key = ?", (value, checksum(key, value), key))
+    other.execute("PRAGMA journal_mode = WAL")
+    other.commit()
+    other.close()
+    assert reports(path) == 9
