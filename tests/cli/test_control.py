@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import sys
 
 import pytest
@@ -63,3 +64,79 @@ def test_a_learner_of_events_is_told_them_and_hears_of_silent_ones(tmp_path):
     said = json.loads(run("control", "status", tmp_path / "q", "--json").out)
     assert (said["epochs"], said["silent_events"], said["plan_due"]) == (3, ["arrive"], said["plan_due"])
     assert "is sound: 3 reports" in run("control", "verify", tmp_path / "q").out
+
+
+def test_a_learner_of_events_without_events_is_refused_with_the_option(tmp_path):
+    ran = run("control", "create", tmp_path / "q", "service-rate:capacity=4", "--start", "4", "--learner", "events-psrl")
+    assert ran.code == 1 and "add --events" in ran.err and not (tmp_path / "q").exists()
+
+
+def test_a_missed_event_is_said_and_the_state_may_be_given_as_it_is_shown(tmp_path):
+    path = tmp_path / "m"
+    run("control", "create", path, "machine-repair:machines=2", "--start", "0 down", "--learner", "ct-ce")
+    assert "; the next report is number 1" in run("control", "missed", path).out
+    said = json.loads(run("control", "missed", path, "1 down", "--json").out)
+    assert said["next_seq"] == 1 and said["action"] is not None
+    assert run("control", "missed", path, "9 down").code == 1
+
+    from sojourn.control.controller import Controller
+
+    with Controller.open(path, write=False) as controller:
+        assert controller.status()["state"] == controller._fold.told.states[1]  # the model's own name of it
+        assert controller.alarms[-1].kind == "missed" and controller._fold.away is None
+
+
+def test_what_was_learned_is_said_in_words_and_as_json(path):
+    for seq in range(1, 7):
+        run("control", "report", path, seq, 0.4, "C" if seq % 2 else "A")
+    ran = run("control", "estimate", path, "--confidence", 0.9)
+    assert ran.code == 0 and "6 decisions were counted" in ran.out and "0.9 interval" in ran.out and "o be tried" in ran.out
+    said = json.loads(run("control", "estimate", path, "--json").out)
+    assert said["confidence"] == 0.95 and sum(choice["visits"] for choice in said["choices"]) == 6
+    assert said["gain_bounds"][0] <= said["gain"] <= said["gain_bounds"][1]
+    assert run("control", "estimate", path, "--confidence", 2).code == 1
+
+
+def test_what_a_learner_of_events_learned_is_said_per_event(tmp_path):
+    run("control", "create", tmp_path / "q", "service-rate:capacity=4", "--start", "4", "--learner", "events-ce", "--events")
+    run("control", "report", tmp_path / "q", 1, 0.4, "3", "--silent", "arrive", 2)
+    assert "exposure" in run("control", "estimate", tmp_path / "q").out
+    said = json.loads(run("control", "estimate", tmp_path / "q", "--json").out)
+    assert {event["event"] for event in said["events"]} >= {"arrive"}
+
+
+def test_a_log_of_the_past_is_imported(path, tmp_path):
+    (tmp_path / "log.csv").write_text("from,action,holding_time,next_state\nA,slow,0.5,C\nB,slow,0.5,C\nB,slow,0.5,C\n")
+    refused = run("control", "import", path, tmp_path / "log.csv")
+    assert refused.code == 1 and "--column THEIRS=OURS" in refused.err
+    refused = run("control", "import", path, tmp_path / "log.csv", "--column", "from=state")
+    assert refused.code == 1 and "--not-contiguous" in refused.err
+    ran = run("control", "import", path, tmp_path / "log.csv", "--column", "from=state", "--not-contiguous", "--json")
+    assert json.loads(ran.out)["imported"] == 3
+    assert json.loads(run("control", "status", path, "--json").out)["imported"] == 3
+
+
+def test_a_backup_is_made_and_a_lost_log_is_accepted(path, tmp_path):
+    run("control", "report", path, 1, 0.4, "C")
+    assert ": 1 reports, 0 notes, chain" in run("control", "backup", path, tmp_path / "kept").out
+    assert "exists already" in run("control", "backup", path, tmp_path / "kept", "--json").err
+    assert json.loads(run("control", "backup", path, tmp_path / "more", "--json").out)["reports"] == 1
+    assert "nothing is lost; the next report is number 2" in run("control", "accept-loss", path).out
+
+    from sojourn.control.controller import Controller
+
+    with Controller.open(path):
+        shutil.copy(path, tmp_path / "copy")
+    refused = run("control", "status", tmp_path / "copy")
+    assert refused.code == 1 and "sojourn control accept-loss PATH" in refused.err and "sojourn control backup" in refused.err
+    said = json.loads(run("control", "accept-loss", tmp_path / "copy", "--json").out)
+    assert said["next_seq"] == 2 and "copy-wal" in said["lost"]
+    assert "lost log" in run("control", "status", tmp_path / "copy").out
+    assert "nothing is lost" in run("control", "accept-loss", tmp_path / "copy").out
+
+
+def test_errors_are_in_the_words_of_the_command_line(path):
+    assert "sojourn control missed PATH" in run("control", "report", path, 7, 1, "A").err
+    run("control", "report", path, 1, 0.4, "C")
+    assert "Ask `sojourn control status PATH`" in run("control", "report", path, 1, 0.5, "C").err
+    assert "`sojourn control report PATH` goes on with it" in run("control", "create", path, "three-state", "--start", "A").err

@@ -12,6 +12,7 @@ from sojourn.control import journal as journals
 from sojourn.control.controller import Controller
 from sojourn.control.database import checksum, open_writing
 from sojourn.control.journal import Journal, Report, first_link, linked
+from sojourn.control.wal import HEAD
 from sojourn.errors import ControlError, SojournError
 
 
@@ -106,3 +107,25 @@ def test_only_the_owner_forgets_snapshots(path):
         with pytest.raises(ControlError, match="another owner now"):
             controller.replay()
         assert len(list(journal.snapshots())) == 1
+
+
+def test_a_file_whose_log_sqlite_could_not_begin_is_not_written_to(monkeypatch, tmp_path):
+    """SQLite then stays in its other mode and raises nothing; the file would claim a log that it never gets."""
+    journal = made(tmp_path / "a", 0.5)
+    journal.close()
+    before = (tmp_path / "a").read_bytes()
+    monkeypatch.setattr(journals, "open_writing", lambda path: open_writing(Path(":memory:")))
+    with pytest.raises(ControlError, match="the journal's mode stays memory"):
+        Journal(tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == before
+
+
+def test_a_process_that_is_killed_between_two_writes_of_its_first_report_leaves_no_damage(tmp_path):
+    """Behind the header of the log nothing old is left, which would look like a damaged transaction."""
+    journal = made(tmp_path / "a", 0.5, 0.25)
+    log = tmp_path / "a-wal"
+    assert log.stat().st_size > HEAD
+    journal.abandon()
+    again = Journal(tmp_path / "a")
+    assert log.stat().st_size == HEAD and not again.torn
+    again.close()

@@ -9,13 +9,14 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from sojourn.errors import ModelError, unknown_name
+from sojourn.cli.remedies import for_shell
+from sojourn.errors import ModelError, ParameterError, unknown_name
 from sojourn.model.scalars import is_decimal, is_whole_text
 
 NOT_FINITE = ("nan", "inf", "infinity")
@@ -60,6 +61,17 @@ class Whole(click.IntRange):
 NUMBER, WHOLE = Number(), Whole()
 model_argument = click.argument("model", metavar="MODEL", shell_complete=_models)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+
+
+def renamed_columns(texts: Iterable[str]) -> dict[str, str]:
+    """Return {their name: our name} of what --column says."""
+    found = {}
+    for text in texts:
+        theirs, equals, ours = text.partition("=")
+        if not equals:
+            raise ParameterError(f"--column is {text!r}; write THEIRS=OURS, such as --column duration=holding_time.")
+        found[theirs] = ours
+    return found
 
 
 def read_model(text: str) -> Any:
@@ -108,8 +120,11 @@ def print_json(value: Any) -> None:
 
 
 def say(text: str) -> None:
-    """Print lines; on a terminal those too long for it are folded, and what follows stands below the first gap of the line."""
-    click.echo("\n".join(folded(text, terminal_width())))
+    """Print lines; on a terminal those too long for it are folded, and what follows stands below the first gap of the line.
+
+    Notes and reasons in them are said as the command line says them.
+    """
+    click.echo("\n".join(folded(for_shell(text), terminal_width())))
 
 
 def terminal_width() -> int:

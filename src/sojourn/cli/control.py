@@ -9,8 +9,21 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import NUMBER, WHOLE, Whole, json_option, model_argument, plain, print_json, read_model
-from sojourn.errors import ReportError
+from sojourn.cli.common import (
+    NUMBER,
+    WHOLE,
+    Whole,
+    json_option,
+    learner_names,
+    model_argument,
+    plain,
+    print_json,
+    read_model,
+    renamed_columns,
+    say,
+)
+from sojourn.cli.remedies import one_line
+from sojourn.errors import ParameterError, ReportError
 from sojourn.zoo.syntax import parse_parameters
 
 path_argument = click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
@@ -28,7 +41,8 @@ def command() -> None:
 @path_argument
 @model_argument
 @click.option("--start", required=True, metavar="STATE", help="Where the system is now.")
-@click.option("--learner", default="default", show_default=True, metavar="NAME", help="A name of `sojourn learners`.")
+@click.option("--learner", default="default", show_default=True, metavar="NAME", shell_complete=learner_names,
+              help="A name of `sojourn learners`.")
 @click.option("--param", multiple=True, metavar="KEY=VALUE", help="Parameters of the learner; may be repeated.")
 @click.option("--seed", type=Whole(0), default=0, show_default=True, help="Of the learner's own random numbers.")
 @click.option("--rate-bounds", type=(NUMBER, NUMBER), metavar="LO HI", help="Rates the learner is told (the model's own).")
@@ -45,7 +59,11 @@ def create(path: Path, model: str, start: str, learner: str, param: tuple[str, .
            forbid: tuple[tuple[str, str], ...], shadow: bool, max_late: int, as_json: bool) -> None:
     """Make a new controller at PATH for the choices and rewards of MODEL, whose rates and jumps it is not told."""
     from sojourn.control.controller import Controller
+    from sojourn.learn.catalogue import learner_class
 
+    if not events and getattr(learner_class(learner), "needs_events", False):
+        raise ParameterError(f"--learner is {learner}, which learns the rates of declared events, but it would be told none: add "
+                             "--events, or choose a learner of jumps (`sojourn learners`). Nothing was made.")
     known = read_model(model).knowledge(rate_bounds, supports, events)
     parameters: dict[str, Any] = {}
     for text in param:
@@ -75,14 +93,14 @@ def status(path: Path, as_json: bool) -> None:
         return
     gain = "" if said["gain"] is None else f", {said['gain']:.6g} per unit of time"
     given = f" ({settings_in_words(said['parameters'])})" if said["parameters"] else ""
-    click.echo(f"state {said['state']}, action {said['action']}, next report {said['next_seq']}\n"
+    say(f"state {said['state']}, action {said['action']}, next report {said['next_seq']}\n"
                f"{said['epochs']:,} decisions in {said['time']:.6g} units of time, reward {said['reward']:.6g}{gain}\n"
                f"{said['learner']}{given}{', advising only' if said['shadow'] else ''}: its advice was followed "
                f"{said['followed']:,} times; "
                f"{said['uncounted']:,} reports not counted, {said['imported']:,} imported\n"
                f"{said['alarms']:,} alarms; {said['owner']}")
     for alarm in alarms[-5:]:
-        click.echo(f"  after report {alarm.seq}, {alarm.kind}: {alarm.text}")
+        say(f"  after report {alarm.seq}, {alarm.kind}: {alarm.text}")
 
 
 @command.command()
@@ -137,7 +155,85 @@ def answer_lines(controller: Any) -> None:
             click.echo(json.dumps(plain(answer)))
             sys.stdout.flush()
         except (ReportError, ValueError, TypeError) as error:
-            click.echo(json.dumps({"error": " ".join(str(error).split())}))
+            click.echo(json.dumps({"error": one_line(error)}))
+
+
+@command.command()
+@path_argument
+@click.argument("state", required=False)
+@json_option
+def missed(path: Path, state: str | None, as_json: bool) -> None:
+    """Say that an event was lost; with STATE, that the system is there now. Print what to do.
+
+    Nothing is counted until the next report, or with STATE from now on.
+    """
+    from sojourn.control.controller import Controller
+
+    with Controller.open(path) as controller:
+        action, number = controller.missed(state), controller.status()["next_seq"]
+    print_json({"action": action, "next_seq": number}) if as_json else click.echo(
+        f"{'no action is safe to advise' if action is None else action}; the next report is number {number}")
+
+
+@command.command()
+@path_argument
+@click.option("--confidence", type=NUMBER, default=0.95, show_default=True, help="Of all intervals and both gains together.")
+@json_option
+def estimate(path: Path, confidence: float, as_json: bool) -> None:
+    """Say what has been learned: rates with intervals, the best policy now, what it earns, what remains to be tried."""
+    from sojourn.control.controller import Controller
+    from sojourn.control.estimate_words import as_object, lines
+
+    with Controller.open(path, write=False) as controller:
+        found = controller.estimate(confidence)
+    print_json(as_object(found)) if as_json else say("\n".join(lines(found)))
+
+
+@command.command(name="import")
+@path_argument
+@click.argument("log", metavar="LOG", type=click.Path(path_type=Path))
+@click.option("--column", multiple=True, metavar="THEIRS=OURS", help="Rename a column of LOG; may be repeated.")
+@click.option("--not-contiguous", is_flag=True, help="Rows need not begin where the last one led.")
+@json_option
+def import_command(path: Path, log: Path, column: tuple[str, ...], not_contiguous: bool, as_json: bool) -> None:
+    """Learn from a LOG of the past, a .csv or .parquet file as `sojourn fit` reads it. Imported twice, it counts twice."""
+    from sojourn.control.controller import Controller
+
+    with Controller.open(path) as controller:
+        counted = controller.import_log(log, renamed_columns(column), not not_contiguous)
+        action = controller.action
+    print_json({"imported": counted, "action": action}) if as_json else click.echo(
+        f"{counted:,} rows were counted; the action to take now is {action}")
+
+
+@command.command()
+@path_argument
+@click.argument("target", metavar="COPY", type=click.Path(path_type=Path))
+@json_option
+def backup(path: Path, target: Path, as_json: bool) -> None:
+    """Make COPY, a whole and checked copy of PATH, also while another process runs it. An existing file is not replaced."""
+    from sojourn.control.controller import Controller
+
+    with Controller.open(path, write=False) as controller:
+        said = controller.backup(target)
+    print_json({"copy": str(target), **said}) if as_json else click.echo(
+        f"{target}: {said['reports']:,} reports, {said['notes']:,} notes, chain {said['chain']}")
+
+
+@command.command(name="accept-loss")
+@path_argument
+@json_option
+def accept_loss(path: Path, as_json: bool) -> None:
+    """Go on with PATH though its log (PATH-wal) is lost for good, or damaged: with the reports that are left.
+
+    All of them are checked, and a note and an alarm say what happened. Where nothing is lost, nothing is done.
+    """
+    from sojourn.control.controller import Controller
+
+    with Controller.open(path, accept_loss=True) as controller:
+        said, lost = controller.status(), controller.lost
+    print_json({"lost": lost, "next_seq": said["next_seq"], "action": said["action"]}) if as_json else say(
+        f"{f'accepted: {lost}' if lost else 'nothing is lost'}; the next report is number {said['next_seq']}")
 
 
 @command.command()

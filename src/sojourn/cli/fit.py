@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli.common import NUMBER, Whole, json_option, print_json, read_model, say
+from sojourn.cli.common import NUMBER, Whole, json_option, print_json, read_model, renamed_columns, say
 from sojourn.errors import ParameterError
 from sojourn.model.columns import columns
 
@@ -31,12 +31,7 @@ def command(log: Path, model: str | None, events: bool, confidence: float, rate_
     from sojourn.control.fit import fit
     from sojourn.control.fit_words import as_object, event_rows, pair_table, sentences
 
-    renamed = {}
-    for text in column:
-        theirs, equals, ours = text.partition("=")
-        if not equals:
-            raise ParameterError(f"--column is {text!r}; write THEIRS=OURS, such as --column duration=holding_time.")
-        renamed[theirs] = ours
+    renamed = renamed_columns(column)
     if events and model is None:
         raise ParameterError("--events is given without --model; the model says which events there are: --model MODEL --events.")
     known = None if model is None else read_model(model).knowledge(None if events else rate_bounds, events=events)

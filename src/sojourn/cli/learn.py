@@ -22,7 +22,8 @@ from sojourn.cli.common import (
     say,
     terminal_width,
 )
-from sojourn.errors import ParameterError, RewardScaleWarning
+from sojourn.cli.remedies import for_shell
+from sojourn.errors import ParameterError
 from sojourn.model.columns import fitting
 from sojourn.zoo.syntax import parse_parameters
 
@@ -117,8 +118,7 @@ def built(model: Any, options: dict[str, Any]) -> Any:
         warnings.simplefilter("always")
         made = learner_for(model, options["name"], knowledge=knowledge, seed=options["seed"], parameters=given, folder=here)
     for warning in said:
-        remedy = " Here: `sojourn learn MODEL --reward-range auto`." if issubclass(warning.category, RewardScaleWarning) else ""
-        click.echo(f"warning: {warning.message}{remedy}", err=True)
+        click.echo(f"warning: {for_shell(str(warning.message))}", err=True)
     return made
 
 

@@ -82,9 +82,10 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except Exception as error:
+        from sojourn.cli.remedies import one_line
         from sojourn.errors import SojournError
 
         if not isinstance(error, (SojournError, OSError, MemoryError)):
             raise
-        click.echo("error: " + " ".join(str(error).split()), err=True)
+        click.echo(f"error: {one_line(error)}", err=True)
         sys.exit(1)

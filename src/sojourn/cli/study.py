@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from sojourn.cli.common import Number, Whole, json_option, print_json, say, terminal_width
+from sojourn.cli.remedies import for_shell
 from sojourn.errors import ParameterError, ReplicationError, SojournError, SojournWarning, StoreError
 from sojourn.model.scalars import is_whole_text
 
@@ -93,7 +94,7 @@ def run(
     if not quiet:
         click.echo(str(report or study.store_path))
     if failed:
-        click.echo(f"error: {failed}", err=True)
+        click.echo(f"error: {for_shell(failed)}", err=True)
         sys.exit(1)
 
 
@@ -104,7 +105,7 @@ def _read(make: Any) -> Any:
         try:
             study = make()
         except ParameterError as error:
-            click.echo(f"error: {error}", err=True)
+            click.echo(f"error: {for_shell(str(error))}", err=True)
             sys.exit(1)
     for text in dict.fromkeys(str(warning.message) for warning in said if issubclass(warning.category, UserWarning)):
         click.echo(f"warning: {text}", err=True)

@@ -74,6 +74,7 @@ class Controller:
         self.path = journal.path
         self._learner = learner
         self.write = journal.write
+        self.lost = journal.lost  # what was accepted as lost when the file was opened
         self._guard = threading.RLock()
         self._journal: Journal | None = journal
         self._closed = self._heard = False  # `_heard`: whether a report was taken since the file was opened
@@ -212,7 +213,7 @@ class Controller:
         with self._guard:
             fold, journal = self._ready(), self._writable()
             if state is not None:
-                known_or_safe(fold, state, "state")
+                state = known_or_safe(fold, state, "state")
             if state is None and fold.away == [None]:
                 return fold.answer  # said before
             try:
@@ -223,18 +224,18 @@ class Controller:
                 raise
             return answer
 
-    def import_log(self, log: Any) -> int:
+    def import_log(self, log: Any, columns: Mapping[str, str] | None = None, contiguous: bool = True) -> int:
         """Learn from observations of the past (anything that `sojourn.fit` reads); return how many complete sojourns were counted.
 
         Unfinished sojourns count as time without a jump (learn/unfinished.py).  To begin with what is known already, import before
-        the first report.
+        the first report.  `columns` and `contiguous` are those of `fit`.
         """
         with self._guard:
             fold, journal = self._ready(), self._writable()
             from sojourn.control.log import read_log
             from sojourn.control.log_unfinished import stored, unfinished
 
-            rows = read_log(log, fold.told)
+            rows = read_log(log, fold.told, contiguous, columns)
             rows.check_pairs(fold.told)
             unfinished(rows, fold.told)  # refused before anything is counted
             try:

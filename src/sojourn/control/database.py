@@ -29,7 +29,10 @@ def open_writing(path: Path) -> sqlite3.Connection:
     On macOS a plain fsync leaves data in the drive's own memory, so the drive is told to write it out (F_FULLFSYNC).
     """
     database = sqlite3.connect(path, isolation_level=None, timeout=10, check_same_thread=False)
-    database.execute("PRAGMA journal_mode = WAL")
+    mode = database.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":  # SQLite says so instead of raising an error
+        database.close()
+        raise sqlite3.OperationalError(f"unable to open its write-ahead log (the journal's mode stays {mode})")
     database.execute("PRAGMA synchronous = FULL")
     database.execute("PRAGMA foreign_keys = ON")
     if sys.platform == "darwin":  # pragma: no cover - macOS

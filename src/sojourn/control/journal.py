@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from sojourn.control.database import attached, checksum, close_writing, open_reading, open_writing, said, transaction
 from sojourn.control.lock import Ownership
 from sojourn.control.schema import WORDS, check_header, damaged, make_tables, prepare, sync_folder
-from sojourn.control.wal import Log, examine, set_aside, stray, without_log
+from sojourn.control.wal import Log, examine, set_aside, shorten, stray, without_log
 from sojourn.errors import ControlError
 
 BATCH = 4096  # rows read at once
@@ -201,11 +201,12 @@ class Journal:
     def _settle(self) -> None:
         """Copy all of the log into the file, synced: what was written before a failed sync is written again.
 
-        The log is written from its beginning again by the next transaction; it is not emptied, since it belongs to the file.
+        Of the log its header stays, since it belongs to the file: the next transaction begins behind it.
         """
         busy, _, _ = self.database.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
         if busy:
             raise ControlError(f"the controller {self.path} is being read by another program; try again when it is done.")
+        shorten(self.path)
 
     def _take_over(self) -> None:
         """Write that we are the owner now, and that the log belongs to the file: whoever had it before can write nothing more."""
