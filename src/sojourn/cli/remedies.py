@@ -28,6 +28,8 @@ REMEDIES = [  # what Python says, what the command line says
     # logs
     (r"Rename its columns \(`columns=\{'theirs': 'ours'\}`\)", "Rename its columns (--column THEIRS=OURS)"),
     (r"say contiguous=False", "give --not-contiguous"),
+    (r"\(`reward=`, `running=` or `knowledge=` in Python, --model on the command line\)", "(--model MODEL)"),
+    (r"max_bytes=\.\.\., or --max-bytes for the command", "--max-bytes BYTES"),
     # models
     (r"`load\(path, reward=[^`]*\)`, or `(--reward [^`]*)`", r"`sojourn convert IN OUT \1`"),
     (r" with `model\.save`", ""),
