@@ -203,7 +203,7 @@ def import_command(path: Path, log: Path, column: tuple[str, ...], not_contiguou
         counted = controller.import_log(log, renamed_columns(column), not not_contiguous)
         action = controller.action
     print_json({"imported": counted, "action": action}) if as_json else click.echo(
-        f"{counted:,} rows were counted; the action to take now is {action}")
+        f"{counted:,} sojourns were counted; the action to take now is {action}")
 
 
 @command.command()

@@ -14,8 +14,9 @@ SHOWN = 5  # choices to be tried that are named
 def lines(found: Estimate | EventEstimate) -> list[str]:
     """Return what was learned: sentences, the events if there are any, a line per choice, what to try."""
     (low, high), known = found.gain_bounds, found.knowledge
-    said = [f"{int(found.visits.sum()):,} decisions were counted. On the mean model the best policy earns {found.gain:.6g} per "
-            f"unit of time; at {found.confidence:.4g} confidence it earns at least {low:.6g}, and no policy earns more than {high:.6g}."]
+    said = [f"{int(found.visits.sum()):,} decisions were counted.",
+            f"On the mean model the best policy earns {found.gain:.6g} per unit of time.",
+            f"At {found.confidence:.4g} confidence it earns at least {low:.6g}, and no policy earns more than {high:.6g}."]
     if isinstance(found, Estimate) and found.wrong_bounds:
         said.append(f"{found.wrong_bounds} rates seem to lie outside the bounds that were told.")
     if isinstance(found, EventEstimate):
