@@ -140,3 +140,14 @@ def test_errors_are_in_the_words_of_the_command_line(path):
     run("control", "report", path, 1, 0.4, "C")
     assert "Ask `sojourn control status PATH`" in run("control", "report", path, 1, 0.5, "C").err
     assert "`sojourn control report PATH` goes on with it" in run("control", "create", path, "three-state", "--start", "A").err
+
+
+@pytest.mark.parametrize("line", [
+    b"[" * 100_000 + b"]" * 100_000, b'{"seq": 1, "holding_time": 0.5, "next_state": ' + b"[" * 400 + b"]" * 400 + b"}",
+    b'{"missed": ' + b"[" * 900 + b"]" * 900 + b"}", b"\xff\xfe", b"1" * 10_000, b"x" * 3_000_000, b'{"seq": ' + b"1" * 5000 + b"}",
+    b'{"seq": 1, "holding_time": 1e999, "next_state": "C"}'], ids=range(8))
+def test_a_line_that_nothing_can_read_is_refused_in_words_and_the_next_one_is_answered(path, line, monkeypatch):
+    source = io.TextIOWrapper(io.BytesIO(line + b'\n{"seq": 1, "holding_time": 0.5, "next_state": "C"}\n'))
+    monkeypatch.setattr(sys, "stdin", source)
+    said = [json.loads(line) for line in run("control", "report", path, "--lines").out.splitlines()]
+    assert len(said) == 2 and len(said[0]["error"]) < 1000 and said[1]["seq"] == 1

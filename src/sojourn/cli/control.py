@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,10 @@ from sojourn.cli.common import (
 )
 from sojourn.cli.remedies import one_line
 from sojourn.errors import ParameterError, ReportError
+from sojourn.model.numbers import shown
 from sojourn.zoo.syntax import parse_parameters
+
+LONGEST_LINE = 2**20  # bytes
 
 path_argument = click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 
@@ -139,11 +143,11 @@ def answer_lines(controller: Any) -> None:
     """
     from sojourn.control.values import read
 
-    for line in sys.stdin:
+    for line in _lines():
         try:
-            said = json.loads(line)
+            said = json.loads(line if isinstance(line, str) else line.decode())
             if not isinstance(said, dict):
-                raise ReportError(f"the line is {line.strip()[:80]!r}; give one JSON object, such as "
+                raise ReportError(f"the line is {shown(line.strip())}; give one JSON object, such as "
                                   '{"seq": 1, "holding_time": 0.5, "next_state": "up"}.')
             given = {key: read(json.dumps(value)) for key, value in said.items()}
             if given == {"ask": "status"}:
@@ -156,6 +160,18 @@ def answer_lines(controller: Any) -> None:
             sys.stdout.flush()
         except (ReportError, ValueError, TypeError) as error:
             click.echo(json.dumps({"error": one_line(error)}))
+        except RecursionError:
+            click.echo(json.dumps({"error": "the line is nested too deep; give one JSON object, such as "
+                                            '{"seq": 1, "holding_time": 0.5, "next_state": "up"}. Nothing was counted.'}))
+
+
+def _lines() -> Iterator[bytes | str]:
+    """Yield the lines of stdin; of one that is too long its first part, which no JSON object is, and nothing of the rest."""
+    source = getattr(sys.stdin, "buffer", sys.stdin)
+    while line := source.readline(LONGEST_LINE):
+        yield line
+        while len(line) == LONGEST_LINE and line[-1:] not in (b"\n", "\n"):
+            line = source.readline(LONGEST_LINE)
 
 
 @command.command()

@@ -18,7 +18,7 @@ from sojourn.control.backup import backup
 from sojourn.control.fold import Alarm, Fold
 from sojourn.control.journal import Head, Journal, Note, Report
 from sojourn.control.planner import LatePlans
-from sojourn.control.said import checked_report, known_or_safe, same_again
+from sojourn.control.said import checked_report, checked_reports, known_or_safe, refuse_deep, refuse_impossible, same_again, short
 from sojourn.control.said_events import read_silent
 from sojourn.control.setting import Setting, checked_setting
 from sojourn.control.values import read, written
@@ -168,7 +168,7 @@ class Controller:
             new: list[Report | Note] = []
             known: dict[int, Report] = {}
             try:
-                for said in reports:
+                for said in checked_reports(reports):
                     try:
                         row = checked_report(fold, said)
                         if row.seq > head.seq + 1:
@@ -176,6 +176,7 @@ class Controller:
                         if row.seq <= head.seq:
                             answers.append(same_again(row, known[row.seq] if row.seq in known else journal.report(row.seq)))
                             continue
+                        refuse_impossible(fold, row.holding_time)
                         action = read(row.action) if row.action else fold.answer
                         fold.refuse_untold(action, row.holding_time, read(row.next_state), row.reward, read(row.event),
                                            read_silent(row.silent))
@@ -213,12 +214,14 @@ class Controller:
         with self._guard:
             fold, journal = self._ready(), self._writable()
             if state is not None:
+                refuse_deep(state, "state")
                 state = known_or_safe(fold, state, "state")
             if state is None and fold.away == [None]:
                 return fold.answer  # said before
+            body = short(state, "state").encode()
             try:
                 answer = fold.missed(state)
-                self._append([self._note("missed", written(state, "state", ReportError).encode(), journal.head)])
+                self._append([self._note("missed", body, journal.head)])
             except BaseException:
                 self._drop()
                 raise
@@ -300,6 +303,7 @@ class Controller:
             fold, journal = self._ready(), self._opened()
             reports = journal.verify()
             anew, differs = Fold(Setting.from_bytes(journal.setting), self._learner), 0
+            anew.tested_from = fold.tested_from
             for entry in journal.entries():
                 anew.take(entry)
                 differs += isinstance(entry, Report) and written(anew.answer, "action") != entry.answer

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sojourn.control.bounds_test import BoundsTest, in_words
 from sojourn.control.journal import Note, Report
 from sojourn.control.late import LateSession, planned
 from sojourn.control.log import history_of
 from sojourn.control.log_unfinished import unstored
 from sojourn.control.said_events import read_silent
 from sojourn.control.setting import Setting
+from sojourn.control.steady import SteadySession
 from sojourn.control.values import read, tuples
 from sojourn.control.watch import Watch
 from sojourn.errors import ParameterError, ReportError
@@ -24,7 +26,6 @@ from sojourn.learn.learner import History
 from sojourn.learn.unfinished import tell
 from sojourn.model.pack import pack, unpack
 from sojourn.simulation.reported_events import ReportedEvents
-from sojourn.simulation.session import Session
 
 KEPT_ALARMS = 100
 NUMBERS = ("seq", "uncounted", "imported", "followed", "alarm_count", "reward", "late", "late_plans", "rejected")
@@ -49,12 +50,16 @@ class Fold:
                                  f"(`sojourn learners`), and the learner given is {learner!r}; give it: "
                                  "Controller.open(path, learner=...).")
         which = setting.learner if setting.learner in LEARNERS or learner is None else learner
-        kind = LateSession if setting.max_late else Session
+        kind = LateSession if setting.max_late else SteadySession
         self.session = kind(which, setting.start, self.told, setting.seed, setting.parameters)
         if not self.session.can.saves:
             raise ParameterError(f"{setting.learner} has no state() and restore(state); a controller needs both, to go on where it "
                                  "stopped.")
+        if setting.safe_action is not None:
+            self.session.safe = self.told.actions.position(setting.safe_action)
         self.watch = Watch(self.told.n_pairs, setting.window, setting.false_alarms)
+        self.bounds = BoundsTest(self.told, setting.window, setting.false_alarms)
+        self.tested_from = (0, 0)  # reports and imported rows before which an older Sojourn did not test the rate bounds
         self.seq = 0
         self.away: list[Any] | None = None
         self.uncounted = self.imported = self.followed = self.alarm_count = 0
@@ -86,7 +91,21 @@ class Fold:
         return under_way.index if under_way is not None else None
 
     def _advice(self) -> Any:
-        return self.session.action if self.away is None else self.setting.safe_action
+        if self.away is not None:
+            return self.setting.safe_action
+        action = self.session.action
+        self._check_plan()
+        return action
+
+    def _check_plan(self) -> None:
+        """Raise an alarm where the learner's plan has failed."""
+        session = self.session
+        failed, session.failed = session.failed, ""
+        if failed:
+            goes_on = "its last policy goes on" if session.safe is None else (
+                f"the safe action {self.setting.safe_action!r} is advised where it can be taken")
+            self._alarm("plan", f"the learner's plan failed, and {goes_on} until a plan succeeds ({failed}). What was reported may "
+                                "contradict what was told: look at the alarms before this one, and at `estimate()`.")
 
     # ---- one entry after the other ------------------------------------------------------------------------------
 
@@ -122,6 +141,7 @@ class Fold:
             self.reward += paid
             for drift in self.watch.tell(pair, holding_time, arrived):
                 self._drifted(drift)
+            self._test_bounds(pair, holding_time)
         if arrived is None:
             self.away = [next_state]
         elif seen is None:
@@ -178,6 +198,7 @@ class Fold:
     def adopt(self, found: dict[str, Any]) -> int:
         """Go on with a plan that was due; return how many answers were given without it."""
         late: int = self.session.adopt(found)  # type: ignore[attr-defined]
+        self._check_plan()
         self.late += late
         self.late_plans += 1
         return late
@@ -219,6 +240,21 @@ class Fold:
         self._alarm("drift", f"the {what} of {where} went from {drift.before:.4g} to {drift.after:.4g} within the last "
                              f"{self.watch.window} visits (p-value {drift.p_value:.2g}).")
 
+    def _test_bounds(self, pair: int, holding_time: float) -> None:
+        """Raise an alarm where holding times contradict the rate bounds that were told, or never change."""
+        if (self.seq, self.imported) <= self.tested_from:
+            return
+        counts = self.session.counts
+        for found in (self.bounds.tell(pair, holding_time),
+                      self.bounds.of_pair(pair, int(counts.visits[pair]), float(counts.holding_sum[pair]))):
+            if found is not None:
+                self._alarm("holding times", in_words(found, self.told, self.bounds))
+        times = self.bounds.stuck(holding_time)
+        if times:
+            self._alarm("holding times", f"the last {times} holding times are all {holding_time!r}, to the last digit, which times "
+                                         "of an exponential law never are. The clock may stand still or be too coarse, or one "
+                                         "report is sent again and again under new numbers.")
+
     def _alarm(self, kind: str, text: str) -> None:
         self.alarm_count += 1
         self.alarms = [*self.alarms[1 - KEPT_ALARMS:], Alarm(self.seq, kind, text)]
@@ -246,19 +282,29 @@ class Fold:
         if len(cut):
             self.session.counts.expose(cut)
         self.imported += len(rows)
+        self._test_imported()
         self.session.replan(at_once=self.seq == 0)
         if self.seq == 0:
             self.session.waits = False  # type: ignore[attr-defined]
             self.answer = self._advice()
             self.session.waits = True  # type: ignore[attr-defined]
 
+    def _test_imported(self) -> None:
+        """Raise an alarm for each pair whose holding times contradict its bounds now."""
+        if (self.seq, self.imported) > self.tested_from:
+            counts = self.session.counts
+            for pair, (visits, time) in enumerate(zip(counts.visits.tolist(), counts.holding_sum.tolist())):
+                found = self.bounds.of_pair(pair, visits, time)
+                if found is not None:
+                    self._alarm("holding times", in_words(found, self.told, self.bounds))
+
     # ---- stopping and going on ----------------------------------------------------------------------------------
 
     def to_bytes(self) -> bytes:
         """Return everything, for a snapshot."""
         numbers = {name: getattr(self, name) for name in NUMBERS}
-        session = self.session.save_tree() if isinstance(self.session, LateSession) else self.session.save()
-        return pack({**numbers, "session": session, "watch": self.watch.state(),
+        return pack({**numbers, "session": self.session.save_tree(), "watch": self.watch.state(), "bounds": self.bounds.state(),
+                     "tested_from": list(self.tested_from),
                      "alarms": [list(alarm) for alarm in self.alarms], "away": self.away, "answer": self.answer})
 
     def restore(self, data: bytes) -> None:
@@ -268,6 +314,11 @@ class Fold:
             setattr(self, name, found.get(name, 0))
         self.session.restore(found["session"])
         self.watch.restore(found["watch"])
+        if "bounds" in found:
+            self.bounds.restore(found["bounds"])
+            self.tested_from = tuple(found["tested_from"])
+        else:  # of a Sojourn that did not test them
+            self.tested_from = (self.seq, self.imported)
         self.alarms = [Alarm(*alarm) for alarm in found["alarms"]]
         self.away = None if found["away"] is None else [tuples(found["away"][0])]
         self.answer = tuples(found["answer"])

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.control.steady import SteadySession, in_short, is_failure
 from sojourn.kernels.ledger import LEFT, NO_LIMIT
 from sojourn.learn.abilities import abilities_of
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.learn.learner import History
 from sojourn.model.knowledge import Knowledge
 from sojourn.simulation.episode import Episode, next_episode
-from sojourn.simulation.session import Session
 
 COLUMNS = ("state", "action", "holding_time", "next_state", "reward", "lump", "running", "event", "silent")
 
@@ -42,16 +42,21 @@ class Due:
 
 
 def planned(which: str, knowledge: Knowledge, parameters: dict[str, Any], seed: int, due: dict[str, Any]) -> dict[str, Any]:
-    """Return the plan that is due, and the learner behind it: the same in whatever process it is made."""
+    """Return the plan that is due, and the learner behind it, or why it failed: the same in whatever process it is made."""
     learner = made_learner(which, knowledge, seed, **parameters)
     learner.restore(due["learner"])
-    episode = next_episode(learner, knowledge, None, int(due["epoch"]))
+    try:
+        episode = next_episode(learner, knowledge, None, int(due["epoch"]))
+    except Exception as error:
+        if not is_failure(error):
+            raise
+        return {"failed": in_short(error)}
     episode.index = int(due["index"])
     tables = learner.snapshot() if abilities_of(learner).shows else {}
     return {"learner": learner.state(), "episode": episode.state(), "tables": {k: np.array(v) for k, v in tables.items()}}
 
 
-class LateSession(Session):
+class LateSession(SteadySession):
     """A session whose next plan is made by somebody else; `due` is not None while one is wanted."""
 
     due: Due | None = None
@@ -81,6 +86,10 @@ class LateSession(Session):
         """Go on with the plan that was due, behind the pending decision; return how many answers were given without it."""
         due, self.due = self.due, None
         assert due is not None
+        if "failed" in found:
+            self._go_on(found["failed"])
+            return due.late
+        self.failures = 0
         self.learner.restore(found["learner"])
         for row in due.since:
             self.learner.observe(History(**row))
@@ -91,7 +100,7 @@ class LateSession(Session):
 
     def save_tree(self) -> dict[str, Any]:
         """Return everything as `save` does, with the plan that is due."""
-        return {**self.save(), "due": {} if self.due is None else self.due.as_tree()}
+        return {**super().save_tree(), "due": {} if self.due is None else self.due.as_tree()}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Become the session that `save_tree()` described."""

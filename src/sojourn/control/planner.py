@@ -1,8 +1,9 @@
 """A process that makes plans, for a controller that may not wait for them (late.py), and the line to it.
 
-`python -m sojourn.control.planner` reads frames (8 bytes of length, then packed bytes): first a setting, then what is due; each of
-these it answers with a plan.  It ends when its input does, so it does not outlive its controller.  Whatever goes wrong there, the
-controller makes the plan itself.
+`python -m sojourn.control.planner` reads frames (8 bytes of length, then packed bytes): first a setting, which it answers when it
+is ready, then what is due; each of these it answers with a plan.  It ends when its input does, so it does not outlive its
+controller.  Whatever goes wrong there, the controller makes the plan itself: also where that process is not ready yet, or neither
+answers nor computes (it was stopped, or waits for a dead disk).
 """
 
 from __future__ import annotations
@@ -12,12 +13,16 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from typing import IO, Any
 
 from sojourn.control.fold import Fold
 from sojourn.control.late import planned
 from sojourn.control.setting import Setting
 from sojourn.model.pack import pack, unpack
+
+READY = b"ready"
+PATIENCE = 0.5  # seconds in which the other process must compute something, where its plan is waited for
 
 
 def send(stream: IO[bytes], data: bytes) -> None:
@@ -44,17 +49,22 @@ class Planner:
     def __init__(self, setting: Setting):
         self.setting = setting
         self._process: subprocess.Popen[bytes] | None = None
-        self._thread: threading.Thread | None = None
+        self._wanted = False
+        self._thread: threading.Thread | None = None  # that waits for the other process
+        self._late = False  # the plan it waits for is one that was given up
+        self._seen = ("", 0.0)  # processor time of the other process when that was looked at, and when
         self._due: dict[str, Any] = {}
-        self._found: bytes = b""
+        self._found: list[bytes] = []
+        self._ready = threading.Event()
 
     @property
     def busy(self) -> bool:
         """Whether a plan was asked for and not taken yet."""
-        return self._thread is not None
+        return self._wanted
 
     def start(self) -> None:
         """Start the process, so that it is there when it is needed; without one the plans are made here."""
+        self._ready = threading.Event()
         with contextlib.suppress(OSError):
             self._process = subprocess.Popen([sys.executable, "-m", "sojourn.control.planner"], stdin=subprocess.PIPE,
                                              stdout=subprocess.PIPE, start_new_session=True)  # Ctrl-C is the controller's
@@ -62,35 +72,69 @@ class Planner:
             send(self._process.stdin, self.setting.to_bytes())
 
     def ask(self, due: dict[str, Any]) -> None:
-        """Let the plan be made, from what is known now."""
-        self._due, self._found = due, b""
-        self._thread = threading.Thread(target=self._wait, args=(pack(due),), daemon=True)
-        self._thread.start()
+        """Let the plan be made, from what is known now; here, where the other process still makes one that was given up."""
+        self._due, self._wanted, self._late = due, True, self._thread is not None and self._thread.is_alive()
+        if not self._late:
+            self._seen = "", 0.0
+            self._found = []  # a list of its own: a thread whose process was ended writes nothing into the next one's
+            self._thread = threading.Thread(target=self._wait, daemon=True,
+                                            args=(self._process, self._ready, pack(due), self._found))
+            self._thread.start()
 
-    def _wait(self, due: bytes) -> None:
-        process = self._process
+    @staticmethod
+    def _wait(process: subprocess.Popen[bytes] | None, ready: threading.Event, due: bytes, found: list[bytes]) -> None:
         with contextlib.suppress(OSError, ValueError):
             if process is not None and process.stdin is not None and process.stdout is not None:
                 send(process.stdin, due)
-                self._found = received(process.stdout)
+                if ready.is_set() or received(process.stdout) == READY:
+                    ready.set()
+                    found.append(received(process.stdout))
 
     def answer(self, wait: bool) -> dict[str, Any] | None:
-        """Return the plan if it is there, or None; with `wait` it is waited for, and made here if the other process failed."""
+        """Return the plan if it is there, or None; with `wait` it is waited for, and made here if the other process is not ready,
+        failed or stands still; in place of one that stands still another is started."""
         thread = self._thread
         assert thread is not None
-        if thread.is_alive() and not wait:
+        if not wait and (self._late or thread.is_alive()):
             return None
-        thread.join()
-        self._thread = None
-        found: dict[str, Any] = unpack(self._found) if self._found else plan_of(self.setting, self._due)
+        if self._late:
+            self._end_if_still()
+        elif self._ready.is_set():
+            while thread.is_alive() and self._thread is thread:
+                thread.join(PATIENCE / 5)
+                self._end_if_still()
+        data = b"" if self._late or thread.is_alive() or not self._found else self._found[0]
+        self._wanted = False
+        found: dict[str, Any] = unpack(data) if data else plan_of(self.setting, self._due)
         return found
+
+    def _end_if_still(self) -> None:
+        """Start the other process anew where it owes a plan and has computed nothing for a while."""
+        used, now = self._cpu_time(), time.monotonic()
+        if used != self._seen[0]:
+            self._seen = used, now
+        elif now - self._seen[1] > PATIENCE and self._thread is not None and self._thread.is_alive():
+            self.stop()
+            self.start()
+
+    def _cpu_time(self) -> str:
+        """Return the processor time that the other process has used, or a new text each time while it waits for a processor."""
+        if self._process is None:
+            return ""
+        try:
+            with open(f"/proc/{self._process.pid}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            return ""
+        return str(time.monotonic()) if fields[0] == "R" else f"{fields[11]} {fields[12]}"
 
     def stop(self) -> None:
         """End the process."""
         process, self._process, self._thread = self._process, None, None
         if process is not None:
             process.kill()
-            process.communicate()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # one that waits for a dead disk ends when that answers
+                process.communicate(timeout=PATIENCE)
 
 
 class LatePlans:
@@ -133,6 +177,8 @@ def main() -> None:
     if not first:
         return  # the controller was killed before it said what it runs
     setting = Setting.from_bytes(first)
+    with contextlib.suppress(BrokenPipeError):
+        send(writing, READY)
     while due := received(reading):
         try:
             send(writing, pack(plan_of(setting, unpack(due))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,18 @@ from sojourn.model.numbers import shown
 from sojourn.simulation.session import real_number
 
 LARGEST = 1e150  # holding time or reward: sums of them must remain numbers
+BEYOND = 1e30  # times longer, or shorter, than any mean that the rate bounds allow: no holding time is, but with chance 1e-30
+MAX_DEPTH = 50  # of tuples in tuples
+LONGEST = 2**16  # characters of a state, an action or an event as the file holds it
 KEYS = ("seq", "holding_time", "next_state", "reward", "action", "event", "silent")
+
+
+def checked_reports(reports: Any) -> Iterable[Any]:
+    """Return several reports as they were given, or refuse what is not several."""
+    if isinstance(reports, (str, bytes, Mapping)) or not isinstance(reports, Iterable):
+        raise ReportError(f"reports is {shown(reports)} (a {type(reports).__name__}); it must be a list of dicts with the keys "
+                          f"{', '.join(KEYS)}. Nothing was counted.")
+    return reports
 
 
 def checked_report(fold: Fold, said: Any) -> Report:
@@ -28,14 +39,16 @@ def checked_report(fold: Fold, said: Any) -> Report:
     odd = [key for key in said if key not in KEYS]
     if odd:
         raise ReportError(f"a report has the key {shown(odd[0])}; its keys may be {', '.join(KEYS)}. Nothing was counted.")
+    for name in ("next_state", "action", "event"):
+        refuse_deep(said.get(name), name)
     return checked(fold, **said)
 
 
 def checked(fold: Fold, seq: Any = None, holding_time: Any = None, next_state: Any = None, reward: Any = None,
              action: Any = None, event: Any = None, silent: Any = None) -> Report:
     """Return a report as a row, or refuse it; a missing action is the one that was advised."""
-    if isinstance(seq, (bool, np.bool_)) or not isinstance(seq, (int, np.integer)) or seq < 1:
-        raise ReportError(f"seq is {seq!r}; reports are numbered 1, 2, 3, ... Nothing was counted.")
+    if isinstance(seq, (bool, np.bool_)) or not isinstance(seq, (int, np.integer)) or not 1 <= seq < 2**63:
+        raise ReportError(f"seq is {shown(seq)}; reports are numbered 1, 2, 3, ... Nothing was counted.")
     tau = real_number("holding_time", holding_time)
     if not 0 < tau < LARGEST:
         raise ReportError(f"holding_time is {tau:g}; it must be positive and below {LARGEST:g}. Nothing was counted.")
@@ -49,10 +62,38 @@ def checked(fold: Fold, seq: Any = None, holding_time: Any = None, next_state: A
     elif fold.setting.shadow:
         raise ReportError("action is None, but this controller only advises (shadow=True) and cannot know what was done in "
                           f"state {fold.state!r}; say which action it was. Nothing was counted.")
-    happened, unheard = None if event is None else written(event, "event", ReportError), written_silent(silent)
+    happened, unheard = None if event is None else short(event, "event"), written_silent(silent)
     check_names(fold.told, event, silent)
     return Report(int(seq), time.time(), None, "" if action is None else written(action, "action"), tau,
-                  written(arrived, "next_state", ReportError), paid, happened, "", unheard)
+                  short(arrived, "next_state"), paid, happened, "", unheard)
+
+
+def short(value: Any, name: str) -> str:
+    """Return a state or an event as JSON, or refuse one that would fill the file."""
+    text = written(value, name, ReportError)
+    if len(text) > LONGEST:
+        raise ReportError(f"{name} has {len(text):,} characters; it may have {LONGEST:,}. Nothing was counted.")
+    return text
+
+
+def refuse_deep(value: Any, name: str) -> None:
+    """Refuse tuples and lists that are nested so deep that nothing could compare or write them."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [part for outer in level if isinstance(outer, (tuple, list)) for part in outer]
+        if not level:
+            return
+    raise ReportError(f"{name} is nested more than {MAX_DEPTH} deep; a state is a number, a string, or a tuple of these. "
+                      "Nothing was counted.")
+
+
+def refuse_impossible(fold: Fold, holding_time: float) -> None:
+    """Refuse a new holding time that no rate within the bounds has, by BEYOND."""
+    low, high = fold.told.rate_min, fold.told.rate_max
+    if not 1 / BEYOND / high < holding_time < BEYOND / low:
+        raise ReportError(f"holding_time is {holding_time:g}; with rates from {low:g} to {high:g}, as was told, it lies between "
+                          f"{1 / BEYOND / high:g} and {BEYOND / low:g}. Check the unit in which times are reported. "
+                          "Nothing was counted.")
 
 
 def known_or_safe(fold: Fold, state: Any, name: str) -> Any:

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError, SojournError
+from sojourn.model.numbers import shown
+
+MAX_BITS = 4096  # Python writes out no integer that is much longer
 
 
 def written(value: Any, name: str = "state", error: type[SojournError] = ParameterError) -> str:
@@ -28,6 +31,8 @@ def written(value: Any, name: str = "state", error: type[SojournError] = Paramet
 def _plain(value: Any, name: str, error: type[SojournError]) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
+    if type(value) is int and value.bit_length() > MAX_BITS:
+        raise error(f"{name} is {shown(value)}; a controller's file holds integers of {MAX_BITS} bits at most. Say it otherwise.")
     if type(value) in (str, int, bool, type(None)) or (type(value) is float and isfinite(value)):
         return value
     if type(value) is tuple:

@@ -22,6 +22,9 @@ from sojourn.learn.learner import History
 from sojourn.learn.plausible import over_supports
 from sojourn.model.knowledge import Knowledge
 
+MOST_TICKS = 100.0  # of a visit, in units of the most that the rate bounds allow on average: else plans take no end of steps
+WHOLE = 2.0**62  # ticks, which are counted in 64 bits
+
 
 class Steps(NamedTuple):
     """Per pair: how many steps, the empirical row over its possible or seen successors, the mean reward in [0, 1] (0 unseen)."""
@@ -44,7 +47,8 @@ def reward_limits(knowledge: Knowledge, step: float) -> tuple[float, float]:
 def uniformised_steps(counts: Counts, knowledge: Knowledge, every: bool = False) -> Steps:
     """Return the ticks of the uniformised process; with `every` rows list all states where the supports are unknown."""
     visits, top = counts.visits, float(knowledge.rate_max)
-    number = np.maximum(top * counts.holding_sum, visits)
+    most = np.minimum(MOST_TICKS * top / float(knowledge.rate_min) * visits, WHOLE)
+    number = np.maximum(np.minimum(top * counts.holding_sum, most), visits)
     row_start, next_state, count = counts.rows()
     if knowledge.supports_known:
         row_start, next_state, count = over_supports(knowledge, row_start, next_state, count)

@@ -29,7 +29,7 @@ def is_number(value: Any) -> bool:
         return False
     try:
         return isfinite(value)
-    except OverflowError:  # an integer beyond every float
+    except (OverflowError, TypeError):  # an integer beyond every float; NumPy's time differences, which call themselves integers
         return False
 
 
