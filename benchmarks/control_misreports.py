@@ -283,7 +283,8 @@ def main() -> None:
             mine = [row for row in rows if row["kind"] == kind and row["right"] == before]
             seen = [row["noticed"] for row in mine if row["noticed"] is not None]
             print(json.dumps({"kind": kind, "after": before, "runs": len(mine), "noticed": len(seen),
-                              "at most after": max(seen, default=None), "longest answer, s of cpu": round(max(row["cpu"] for row in mine), 3),
+                              "at most after": max(seen, default=None),
+                              "longest answer, s of cpu": round(max(row["cpu"] for row in mine), 3),
                               "s of clock": round(max(row["wall"] for row in mine), 3),
                               "alarms": sorted({a for row in mine for a in row["alarms"]})}))
     wrong = sum(bool(row["wrong"]) for row in rows)
