@@ -62,6 +62,19 @@ def test_one_pair_whose_bounds_are_wrong_is_noticed_among_others_that_are_right(
     assert reports_until(test, times, pairs) < 2000 and test.found.tolist() == [True, False, False, False]
 
 
+def test_unfinished_sojourns_count_as_time_without_a_jump_and_the_next_jump_only_against_times_too_long():
+    """Cut at 0.1: hardly a jump is seen, the times of those are short, and nothing contradicts; binomial(400, 0.05) > 45: 1e-6."""
+    rng, false = np.random.default_rng(6), 0
+    for _ in range(400):
+        times = rng.exponential(1 / 0.5, 60)
+        visits, total = int((times < 0.1).sum()), float(np.minimum(times, 0.1).sum())
+        false += BoundsTest(knowledge(0.5, 2.0), 100, 0.1).of_pair(0, visits, total, unfinished=True) is not None
+    assert false <= 45
+    test = BoundsTest(knowledge(0.5, 2.0), 100, 0.01)
+    assert test.of_pair(0, 0, 10.0, unfinished=True) is None and test.of_pair(0, 0, 100.0, unfinished=True).long
+    assert test.of_pair(1, 0, 1e-9, unfinished=True) is None  # no jump: nothing too short
+
+
 def test_a_contradiction_that_goes_on_raises_few_alarms_and_one_that_comes_again_another():
     test = BoundsTest(knowledge(0.5, 2.0), 20, 0.01)
     wrong = [n for n in range(2000) if test.tell(0, 1e6)]

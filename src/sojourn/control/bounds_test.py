@@ -75,17 +75,20 @@ class BoundsTest:
             return np.concatenate([longer, np.zeros(len(FACTORS))])
         return np.concatenate([longer, np.log(FACTORS) - (FACTORS - 1) * (self.high[pair] * holding_time)])
 
-    def of_pair(self, pair: int, visits: int, time: float) -> Contradiction | None:
-        """Return whether a pair seen `visits` times for `time` in all contradicts its bounds, once."""
-        if not self.level or not visits or self.found[pair]:
+    def of_pair(self, pair: int, visits: int, time: float, unfinished: bool = False) -> Contradiction | None:
+        """Return whether a pair seen `visits` times for `time` in all contradicts its bounds, once.
+
+        Where sojourns are `unfinished`, their time is part of `time`: one more jump would have come later still.
+        """
+        jumps = visits + unfinished
+        if not self.level or not jumps or self.found[pair]:
             return None
-        mean = time / visits
-        longest, shortest = mean * float(self.low[pair]), mean * float(self.high[pair])
-        ratio = longest if longest > 1 else min(shortest, 1.0)
-        if visits * (ratio - 1 - log(ratio or TINY)) <= log(2 * len(self.low) * visits * (visits + 1) / self.level):
+        longest, shortest = time / jumps * float(self.low[pair]), time / max(1, visits) * float(self.high[pair])
+        n, ratio = (jumps, longest) if longest > 1 else (visits, min(shortest, 1.0))
+        if n * (ratio - 1 - log(ratio or TINY)) <= log(2 * len(self.low) * max(1, n) * (n + 1) / self.level):
             return None
         self.found[pair] = True
-        return Contradiction(pair, False, ratio > 1, mean, visits)
+        return Contradiction(pair, False, ratio > 1, time / n, visits)
 
     def stuck(self, holding_time: float) -> int:
         """Return how many times in a row this holding time was reported, if that is STUCK, twice as many, ...; else 0."""

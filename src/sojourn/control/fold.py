@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sojourn.control.bounds_test import BoundsTest, in_words
+from sojourn.control.bounds_test import BoundsTest, Contradiction, in_words
 from sojourn.control.journal import Note, Report
 from sojourn.control.late import LateSession, planned
 from sojourn.control.log import history_of
@@ -244,9 +244,7 @@ class Fold:
         """Raise an alarm where holding times contradict the rate bounds that were told, or never change."""
         if (self.seq, self.imported) <= self.tested_from:
             return
-        counts = self.session.counts
-        for found in (self.bounds.tell(pair, holding_time),
-                      self.bounds.of_pair(pair, int(counts.visits[pair]), float(counts.holding_sum[pair]))):
+        for found in (self.bounds.tell(pair, holding_time), self._contradiction(pair)):
             if found is not None:
                 self._alarm("holding times", in_words(found, self.told, self.bounds))
         times = self.bounds.stuck(holding_time)
@@ -254,6 +252,12 @@ class Fold:
             self._alarm("holding times", f"the last {times} holding times are all {holding_time!r}, to the last digit, which times "
                                          "of an exponential law never are. The clock may stand still or be too coarse, or one "
                                          "report is sent again and again under new numbers.")
+
+    def _contradiction(self, pair: int) -> Contradiction | None:
+        """Return whether all that was counted of a pair contradicts its bounds, if it did not before."""
+        counts = self.session.counts
+        unfinished = counts.unfinished is not None and bool(counts.unfinished[pair])
+        return self.bounds.of_pair(pair, int(counts.visits[pair]), float(counts.holding_sum[pair]), unfinished)
 
     def _alarm(self, kind: str, text: str) -> None:
         self.alarm_count += 1
@@ -292,9 +296,8 @@ class Fold:
     def _test_imported(self) -> None:
         """Raise an alarm for each pair whose holding times contradict its bounds now."""
         if (self.seq, self.imported) > self.tested_from:
-            counts = self.session.counts
-            for pair, (visits, time) in enumerate(zip(counts.visits.tolist(), counts.holding_sum.tolist())):
-                found = self.bounds.of_pair(pair, visits, time)
+            for pair in range(self.told.n_pairs):
+                found = self._contradiction(pair)
                 if found is not None:
                     self._alarm("holding times", in_words(found, self.told, self.bounds))
 
