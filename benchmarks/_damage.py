@@ -1,4 +1,4 @@
-"""Ways to damage a file at random, for `fuzz_files.py`: bytes, numbers, JSON trees, zip members, TOML lines, rows of a store."""
+"""Ways to damage a file at random, for `fuzz_files.py`: bytes, numbers, JSON trees, zip members, lines, cells, rows of a store."""
 
 from __future__ import annotations
 
@@ -216,3 +216,68 @@ def damaged_store(data: bytes, rng: np.random.Generator, folder: Path) -> bytes:
         else:
             database.execute(f"UPDATE {table} SET {pick(rng, columns)} = ?", (odd,))
     return path.read_bytes()
+
+
+ODD_CELLS = ["", " ", "nan", "inf", "-1", "0", "1e400", "1e-320", "1_5", "\x00", "\x1b[31m", "a\u202eb", "a\u200b", '"', '""',
+             "x" * 3000, "9" * 400, "up", "down", "1", "2024-03-31T02:30:00", "None", "true", "\ud83d", "=1+1"]
+
+
+def damaged_csv(data: bytes, rng: np.random.Generator) -> bytes:
+    """Damage cells, rows, the header, the separators, the encoding."""
+    way = int(rng.integers(8))
+    if way == 0:
+        return damaged_bytes(data, rng)
+    if way == 1:
+        return damaged_numbers(data, rng)
+    rows = [line.split(",") for line in data.decode().splitlines()]
+    for _ in range(int(rng.integers(1, 4))):
+        row = pick(rng, rows[1:] or rows)
+        at = int(rng.integers(len(row))) if row else 0
+        if way < 5 and row:
+            row[at] = pick(rng, ODD_CELLS)
+        elif way == 5 and rows[0]:
+            names = ["state", "action", "time", "holding_time", "next_state", "reward", "event", "silent:x", "trajectory"]
+            rows[0][int(rng.integers(len(rows[0])))] = pick(rng, names)
+        elif way == 6:
+            rows[int(rng.integers(len(rows)))] = [] if rng.random() < 0.3 else row[: at or 1] if rng.random() < 0.5 else [*row, "1"]
+        else:
+            other = int(rng.integers(len(rows)))
+            rows[other], rows[-1] = rows[-1], rows[other]
+    text = pick(rng, ["\n"] * 6 + ["\r\n", "\r", "\n\n"]).join(",".join(row) for row in rows)
+    return text.encode(pick(rng, ["utf-8"] * 9 + ["utf-16", "utf-8-sig"]), "surrogatepass")
+
+
+def damaged_parquet(data: bytes, rng: np.random.Generator) -> bytes:
+    """Damage bytes, or write the table again with columns of other types, lengths and packings."""
+    import pyarrow
+    import pyarrow.parquet
+
+    if rng.random() < 0.5:
+        return damaged_bytes(data, rng)
+    table = pyarrow.parquet.read_table(io.BytesIO(data))
+    name = pick(rng, table.column_names)
+    values: list[Any] = table.column(name).to_pylist()
+    odd = [None, float("nan"), -1, 0, 2**62, "x", "\x1b[31m", b"\xff", [1], {"a": 1}, True, "9" * 400]
+    new = pick(rng, [lambda: [pick(rng, odd)] * len(values), lambda: [None] * len(values), lambda: [[v] for v in values],
+                     lambda: [str(v) for v in values], lambda: [{"a": v} for v in values], lambda: list(range(len(values))),
+                     lambda: [*values[:-1], pick(rng, [None, values[0]])]])()
+    try:
+        at = table.column_names.index(name)
+        if rng.random() < 0.2:
+            table = table.drop_columns([name])
+        elif rng.random() < 0.1:
+            table = table.append_column(name, table.column(name))
+        else:
+            table = table.set_column(at, pick(rng, [name] * 5 + ["silent:", "", "time"]), pyarrow.array(new))
+        out = io.BytesIO()
+        pyarrow.parquet.write_table(table, out, compression=pick(rng, ["snappy", "zstd", "gzip", "none"]))
+        return out.getvalue()
+    except (pyarrow.ArrowException, TypeError, ValueError):
+        return damaged_bytes(data, rng)
+
+
+def damaged_policy(data: bytes, rng: np.random.Generator) -> bytes:
+    """Damage a policy as JSON, or as the words of a parameter."""
+    if data[:1] in (b"[", b"{"):
+        return damaged_json(data, rng)
+    return damaged_bytes(data, rng) if rng.random() < 0.5 else damaged_numbers(data, rng)

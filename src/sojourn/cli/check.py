@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import json_option, model_argument, policy_object, print_json, read_model, say
+from sojourn.cli.common import echo, json_option, model_argument, policy_object, print_json, read_model, say
 
 
 @click.command("check")
@@ -23,7 +23,7 @@ def command(model: str, as_json: bool) -> None:
     say(repr(found)[1:-1])
     for verdict in verdicts:
         word = {True: "yes", False: "NO", None: "not decided"}[verdict.holds]
-        click.echo(f"{verdict.question}: {word}")
+        echo(f"{verdict.question}: {word}")
         say(f"    {verdict.statement}")
 
 

@@ -18,6 +18,7 @@ import click
 from sojourn.cli.remedies import for_shell
 from sojourn.errors import ModelError, ParameterError, unknown_name
 from sojourn.model.scalars import is_decimal, is_whole_text
+from sojourn.model.words import has_hidden, visible
 
 NOT_FINITE = ("nan", "inf", "infinity")
 NARROWEST = 20  # columns below which lines are left as they are
@@ -116,7 +117,13 @@ def policy_object(model: Any, policy: Any) -> dict[str, str]:
 def print_json(value: Any) -> None:
     """Print one strict JSON object; where stdout cannot hold every character, those beyond ASCII are escaped."""
     unicode = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
-    click.echo(json.dumps(plain(value), allow_nan=False, ensure_ascii=not unicode))
+    text = json.dumps(plain(value), allow_nan=False, ensure_ascii=not unicode)
+    click.echo("".join(json.dumps(c)[1:-1] if has_hidden(c) else c for c in text) if has_hidden(text) else text)
+
+
+def echo(text: str, err: bool = False) -> None:
+    """Print a text; what could steer the terminal, or stand there unseen, is escaped."""
+    click.echo(visible(text), err=err)
 
 
 def say(text: str) -> None:
@@ -124,7 +131,7 @@ def say(text: str) -> None:
 
     Notes and reasons in them are said as the command line says them.
     """
-    click.echo("\n".join(folded(for_shell(text), terminal_width())))
+    echo("\n".join(folded(for_shell(text), terminal_width())))
 
 
 def terminal_width() -> int:

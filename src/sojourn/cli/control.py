@@ -14,6 +14,7 @@ from sojourn.cli.common import (
     NUMBER,
     WHOLE,
     Whole,
+    echo,
     json_option,
     learner_names,
     model_argument,
@@ -79,7 +80,7 @@ def create(path: Path, model: str, start: str, learner: str, param: tuple[str, .
     with Controller.create(path, known, learner, start, seed=seed, parameters=parameters, safe_action=safe, forbidden=forbidden,
                            shadow=shadow, max_late=max_late) as controller:
         said = controller.status()
-    print_json(said) if as_json else click.echo(f"made {path}; take action {said['action']} in state {said['state']}")
+    print_json(said) if as_json else echo(f"made {path}; take action {said['action']} in state {said['state']}")
 
 
 @command.command()
@@ -132,7 +133,7 @@ def report(path: Path, seq: int | None, holding_time: float | None, next_state: 
             return
         seen = dict(silent) if silent or controller.status()["silent_events"] else None
         answer = controller.report(seq, holding_time, next_state, reward, action, event, seen)  # type: ignore[arg-type]
-    print_json({"seq": seq, "action": answer}) if as_json else click.echo(str(answer))
+    print_json({"seq": seq, "action": answer}) if as_json else echo(str(answer))
 
 
 def answer_lines(controller: Any) -> None:
@@ -187,7 +188,7 @@ def missed(path: Path, state: str | None, as_json: bool) -> None:
 
     with Controller.open(path) as controller:
         action, number = controller.missed(state), controller.status()["next_seq"]
-    print_json({"action": action, "next_seq": number}) if as_json else click.echo(
+    print_json({"action": action, "next_seq": number}) if as_json else echo(
         f"{'no action is safe to advise' if action is None else action}; the next report is number {number}")
 
 
@@ -218,7 +219,7 @@ def import_command(path: Path, log: Path, column: tuple[str, ...], not_contiguou
     with Controller.open(path) as controller:
         counted = controller.import_log(log, renamed_columns(column), not not_contiguous)
         action = controller.action
-    print_json({"imported": counted, "action": action}) if as_json else click.echo(
+    print_json({"imported": counted, "action": action}) if as_json else echo(
         f"{counted:,} sojourns were counted; the action to take now is {action}")
 
 

@@ -70,13 +70,13 @@ def main() -> None:
         sys.exit(2)
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "sojourn"
-        click.echo(f"error: {' '.join(error.format_message().split())} Try `{path} --help`.", err=True)
+        _complain(f"{error.format_message()} Try `{path} --help`.")
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         sys.exit(130)
     except click.ClickException as error:
-        click.echo(f"error: {' '.join(error.format_message().split())}", err=True)
+        _complain(error.format_message())
         sys.exit(1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -87,5 +87,12 @@ def main() -> None:
 
         if not isinstance(error, (SojournError, OSError, MemoryError)):
             raise
-        click.echo(f"error: {one_line(error)}", err=True)
+        _complain(one_line(error))
         sys.exit(1)
+
+
+def _complain(text: str) -> None:
+    """Print an error as one line, in which nothing steers the terminal."""
+    from sojourn.model.words import visible
+
+    click.echo(visible("error: " + " ".join(text.split())), err=True)

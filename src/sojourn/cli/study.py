@@ -10,10 +10,11 @@ from typing import Any
 
 import click
 
-from sojourn.cli.common import Number, Whole, json_option, print_json, say, terminal_width
+from sojourn.cli.common import Number, Whole, echo, json_option, print_json, say, terminal_width
 from sojourn.cli.remedies import for_shell
 from sojourn.errors import ParameterError, ReplicationError, SojournError, SojournWarning, StoreError
 from sojourn.model.scalars import is_whole_text
+from sojourn.model.words import visible
 
 store_argument = click.argument("store", metavar="STORE", type=click.Path(path_type=Path))
 regret_option = click.option(
@@ -87,14 +88,14 @@ def run(
     except ReplicationError as error:
         failed = str(error)
     if study.interrupted:
-        click.echo(study.left_words().replace("Run it again to go on", "Run the same command to go on"), err=True)
+        echo(study.left_words().replace("Run it again to go on", "Run the same command to go on"), err=True)
         sys.exit(130)
     if report is not None and (not failed or study.status()["finished"]):
         study.report(report)
     if not quiet:
-        click.echo(str(report or study.store_path))
+        echo(str(report or study.store_path))
     if failed:
-        click.echo(f"error: {for_shell(failed)}", err=True)
+        echo(f"error: {for_shell(failed)}", err=True)
         sys.exit(1)
 
 
@@ -105,10 +106,10 @@ def _read(make: Any) -> Any:
         try:
             study = make()
         except ParameterError as error:
-            click.echo(f"error: {for_shell(str(error))}", err=True)
+            echo(f"error: {for_shell(str(error))}", err=True)
             sys.exit(1)
     for text in dict.fromkeys(str(warning.message) for warning in said if issubclass(warning.category, UserWarning)):
-        click.echo(f"warning: {text}", err=True)
+        echo(f"warning: {text}", err=True)
     return study
 
 
@@ -139,12 +140,12 @@ def status(store: Path, as_json: bool) -> None:
     if "epochs" not in found:
         raise SojournError(f"the store {store} holds no study yet: the run that made it was ended before it began. Run it again.")
     done, asked = found["finished"], found["finished"] + found["missing"]
-    click.echo(f"{found['study']}: {done} of {asked} replications of {horizon_words(found)}, seed {found['seed']}")
+    echo(f"{found['study']}: {done} of {asked} replications of {horizon_words(found)}, seed {found['seed']}")
     rows = [(c["model"], c["learner"], f"{c['finished']}/{c['asked']}", str(c["failed"])) for c in found["cells"]]
     width = 4 if found["failed"] else 3
-    click.echo("\n".join(columns(("model", "learner", "finished", "failed")[:width], [row[:width] for row in rows])))
+    echo("\n".join(columns(("model", "learner", "finished", "failed")[:width], [row[:width] for row in rows])))
     if found["failed"]:
-        click.echo(f"{found['failed']} failed when last tried; `sojourn study failures {shlex.quote(str(store))}` says why")
+        echo(f"{found['failed']} failed when last tried; `sojourn study failures {shlex.quote(str(store))}` says why")
 
 
 @command.command()
@@ -163,12 +164,12 @@ def failures(store: Path, as_json: bool) -> None:
         print_json({"failures": [{**asdict(one), "command": one.command(store)} for one in found]})
         return
     if not found:
-        click.echo("no replication has failed")
+        echo("no replication has failed")
     for one in found:
-        click.echo(f"{one.learner} on {one.model}, replication {one.replication}, after {one.epoch:,} decisions: {one.error}")
-        click.echo(f"  seed     SeedSequence({one.seed}, spawn_key={one.spawn_key}); the world's spawn_key {one.world_spawn_key}")
-        click.echo(f"  repeat   {one.command(store)}")
-        click.echo("\n".join("  " + line for line in one.traceback.splitlines()))
+        echo(f"{one.learner} on {one.model}, replication {one.replication}, after {one.epoch:,} decisions: {one.error}")
+        echo(f"  seed     SeedSequence({one.seed}, spawn_key={one.spawn_key}); the world's spawn_key {one.world_spawn_key}")
+        echo(f"  repeat   {one.command(store)}")
+        echo("\n".join("  " + line for line in one.traceback.splitlines()))
 
 
 @command.command()
@@ -192,10 +193,10 @@ def repeat(store: Path, replication: int, model: str, learner: str) -> None:
         except (ParameterError, StoreError):
             raise
         except Exception as error:
-            click.echo("".join(traceback.format_exception(error)), err=True)
+            echo("".join(traceback.format_exception(error)), err=True)
             said = f"{type(error).__name__}: {error}"
             raise SojournError(f"replication {replication} of {learner} on {model} failed: {said}") from error
-    click.echo(f"replication {replication} of {learner} on {model} did not fail: pseudo-regret {again.points[-1][6]:.6g}")
+    echo(f"replication {replication} of {learner} on {model} did not fail: pseudo-regret {again.points[-1][6]:.6g}")
 
 
 @command.command()
@@ -235,7 +236,7 @@ def summary(store: Path, regret: str, band: str, latex: bool, as_json: bool) -> 
             }
         )
     else:
-        click.echo(latex_table(found), nl=False) if latex else say(summary_text(found, terminal_width()))
+        click.echo(visible(latex_table(found)), nl=False) if latex else say(summary_text(found, terminal_width()))
 
 
 @command.command()
@@ -249,7 +250,7 @@ def plot(store: Path, out: Path | None, kind: str, regret: str, band: str) -> No
     from sojourn.report.figures import write_figures
 
     for path in write_figures(store, out or (store.with_suffix("") if store.name else store), kind, regret=regret, band=band):
-        click.echo(str(path))
+        echo(str(path))
 
 
 @command.command()
@@ -265,7 +266,7 @@ def report(store: Path, out: Path | None, kind: str | None, regret: str, band: s
     from sojourn.report.study_page import write_report
 
     path = out or store.parent / f"report.{kind or 'html'}"
-    click.echo(str(write_report(store, path, kind=kind, regret=regret, band=band)))
+    echo(str(write_report(store, path, kind=kind, regret=regret, band=band)))
 
 
 @command.command(name="export")
@@ -278,7 +279,7 @@ def export_command(store: Path, out: Path) -> None:
 
     with Store(store) as opened:
         finished, missing = export(opened, out)
-    click.echo(f"{out}: {finished} replications" + (f"; {missing} are missing" if missing else ""), err=bool(missing))
+    echo(f"{out}: {finished} replications" + (f"; {missing} are missing" if missing else ""), err=bool(missing))
 
 
 @command.command()
@@ -294,11 +295,11 @@ def merge(out: Path, stores: tuple[Path, ...], salvage: bool, file: Path | None)
 
     if not salvage:
         done = merge_stores(out, stores)
-        click.echo(f"{out}: {done.copied} replications copied" + (f", {done.known} were there already" if done.known else ""))
+        echo(f"{out}: {done.copied} replications copied" + (f", {done.known} were there already" if done.known else ""))
         return
     if file is None:
         raise SojournError("--salvage needs --study FILE: the study file says which replications there may be.")
     spec = _read(lambda: read_study(file))
     for store in stores:
         done = salvage_store(out, store, spec)
-        click.echo(f"{out}: {done.copied} intact replications copied from {store}, {done.damaged} damaged ones left")
+        echo(f"{out}: {done.copied} intact replications copied from {store}, {done.damaged} damaged ones left")

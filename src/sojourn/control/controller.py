@@ -15,14 +15,16 @@ from os import PathLike
 from typing import Any
 
 from sojourn.control.backup import backup
+from sojourn.control.database import intact
 from sojourn.control.fold import Alarm, Fold
 from sojourn.control.journal import Head, Journal, Note, Report
 from sojourn.control.planner import LatePlans
 from sojourn.control.said import checked_report, checked_reports, known_or_safe, refuse_deep, refuse_impossible, same_again, short
 from sojourn.control.said_events import read_silent
+from sojourn.control.schema import WORDS
 from sojourn.control.setting import Setting, checked_setting
 from sojourn.control.values import read, written
-from sojourn.errors import ControlError, ReportError, SojournError
+from sojourn.errors import ControlError, ParameterError, ReportError, SojournError
 from sojourn.learn.estimate import Estimate
 from sojourn.learn.event_estimate import EventEstimate
 from sojourn.learn.learner import MAX_CHUNK
@@ -117,7 +119,9 @@ class Controller:
         `accept_loss` goes on where the log beside the file is lost for good, or damaged: with the reports that are left, all of
         them checked, and a note in the journal.
         """
-        return cls(Journal(file_path(path).absolute(), write, accept_loss), learner)
+        place = file_path(path).absolute()
+        with intact(place, WORDS):
+            return cls(Journal(place, write, accept_loss), learner)
 
     def __enter__(self) -> Controller:
         return self
@@ -264,7 +268,7 @@ class Controller:
         `late` counts answers that an old policy gave while the next was being planned, `late_plans` how often that happened, and
         `plan_due` says whether it is so now (only with `max_late`); `silent_events` can be seen without leading anywhere.
         """
-        with self._guard:
+        with self._guard, intact(self.path, WORDS):
             fold, journal = self._ready(), self._opened()
             due = getattr(fold.session, "due", None)
             return {
@@ -286,7 +290,7 @@ class Controller:
 
     def estimate(self, confidence: float = 0.95) -> Estimate | EventEstimate:
         """Return what has been learned: rates and rows (or events) with intervals, the best policy now, its gain, what to try."""
-        with self._guard:
+        with self._guard, intact(self.path, WORDS, ParameterError):
             return self._ready().session.estimate(confidence)
 
     def observations(self) -> Iterator[Observation]:
@@ -294,12 +298,14 @@ class Controller:
         journal = self._opened()
         for entry in journal.entries():
             if isinstance(entry, Report):
-                yield Observation(entry.seq, read(entry.state), read(entry.action), entry.holding_time, read(entry.next_state),
-                                  entry.reward, read(entry.event), read(entry.answer), entry.at, read_silent(entry.silent))
+                with intact(self.path, WORDS):
+                    seen = Observation(entry.seq, read(entry.state), read(entry.action), entry.holding_time, read(entry.next_state),
+                                       entry.reward, read(entry.event), read(entry.answer), entry.at, read_silent(entry.silent))
+                yield seen
 
     def verify(self) -> dict[str, Any]:
         """Check every page and row, fold the journal anew, and compare with what is in memory; raise where something differs."""
-        with self._guard:
+        with self._guard, intact(self.path, WORDS):
             fold, journal = self._ready(), self._opened()
             reports = journal.verify()
             anew, differs = Fold(Setting.from_bytes(journal.setting), self._learner), 0
@@ -325,7 +331,7 @@ class Controller:
 
     def replay(self) -> dict[str, Any]:
         """Throw the snapshots away and fold the whole journal anew; return how many answers would be other today."""
-        with self._guard:
+        with self._guard, intact(self.path, WORDS):
             journal = self._writable()
             journal.forget_snapshots()
             fold, differs = Fold(Setting.from_bytes(journal.setting), self._learner), 0

@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sojourn.errors import SojournError
+from sojourn.errors import FileError, ModelError, ParameterError, ReportError, SojournError, StoreError
+from sojourn.model.numbers import shown
 from sojourn.model.pack import digest
+
+BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 
 
 class Words(NamedTuple):
@@ -96,6 +99,27 @@ def said(path: Path, words: Words) -> Iterator[None]:
         raise words.error(f"{words.name} {path}: {_sentence(str(error), words)}") from error
     except UnicodeDecodeError as error:  # SQLite's own message quotes bytes that are no text any more
         raise words.error(f"{words.name} {path}: " + words.damaged(f"its tables cannot be read ({error})")) from error
+
+
+@contextlib.contextmanager
+def intact(path: Path, words: Words, passing: type[Exception] | tuple[()] = ()) -> Iterator[None]:
+    """Turn content that cannot be what was written, whatever its checksums say, into a sentence that names the file.
+
+    `passing` is left as it is: what the caller gave may be wrong, too.
+    """
+    try:
+        yield
+    except passing:
+        raise
+    except (ModelError, ParameterError, FileError, StoreError, ReportError) as error:
+        if str(path) in str(error):
+            raise
+        raise type(error)(f"{words.name} {path}: {error}") from error
+    except SojournError:
+        raise
+    except BROKEN as error:
+        what = f"a part of its content is missing or is none ({type(error).__name__}: {shown(str(error), 100)})"
+        raise words.error(f"{words.name} {path}: {words.damaged(what)}") from error
 
 
 def _sentence(text: str, words: Words) -> str:

@@ -314,7 +314,10 @@ class Fold:
         """Become what a snapshot holds."""
         found = unpack(data)
         for name in NUMBERS:
-            setattr(self, name, found.get(name, 0))
+            number = found.get(name, 0)
+            if not isinstance(number, (int, float)):
+                raise TypeError(f"{name} is {number!r}")
+            setattr(self, name, number)
         self.session.restore(found["session"])
         self.watch.restore(found["watch"])
         if "bounds" in found:

@@ -75,6 +75,16 @@ NEW_REPORT = f"INSERT INTO reports ({', '.join(Report._fields)}, chain) VALUES (
 NEW_NOTE = f"INSERT INTO notes ({', '.join(Note._fields)}, chain) VALUES ({', '.join('?' * (len(Note._fields) + 1))})"
 
 
+def is_sound(entry: Report | Note) -> bool:
+    """Return whether every cell has a type that was ever written (SQLite keeps whatever a column is given)."""
+    if isinstance(entry, Note):
+        return type(entry.after_seq) is int and isinstance(entry.kind, str) and isinstance(entry.body, bytes)
+    texts, numbers = (entry.action, entry.next_state, entry.answer), (entry.at, entry.holding_time, entry.reward or 0.0)
+    maybe = (entry.state, entry.event, entry.silent)
+    return (all(isinstance(x, str) for x in texts) and all(isinstance(x, (str, type(None))) for x in maybe)
+            and all(isinstance(x, (int, float)) and abs(x) < 1e300 for x in numbers) and entry.holding_time > 0)
+
+
 def linked(chain: bytes, entry: Report | Note) -> bytes:
     """Return the chain's value behind `entry`; a report without silent events is what it was before there were any."""
     if isinstance(entry, Report) and entry.silent is None:
@@ -308,7 +318,7 @@ class Journal:
                 right = entry[0] == seq
                 report = next(reports, None)
             chain = linked(chain, entry)
-            if not right or chain != found:
+            if not right or chain != found or not is_sound(entry):
                 raise self._damage(f"{'report' if isinstance(entry, Report) else 'note'} {entry[0]} does not follow from those "
                                    "before")
             yield entry

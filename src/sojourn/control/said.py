@@ -14,6 +14,7 @@ from sojourn.control.said_events import check_names, written_silent
 from sojourn.control.values import read, written
 from sojourn.errors import ReportError
 from sojourn.model.numbers import shown
+from sojourn.model.words import has_hidden
 from sojourn.simulation.session import real_number
 
 LARGEST = 1e150  # holding time or reward: sums of them must remain numbers
@@ -62,6 +63,7 @@ def checked(fold: Fold, seq: Any = None, holding_time: Any = None, next_state: A
     elif fold.setting.shadow:
         raise ReportError("action is None, but this controller only advises (shadow=True) and cannot know what was done in "
                           f"state {fold.state!r}; say which action it was. Nothing was counted.")
+    refuse_hidden(event, "event")
     happened, unheard = None if event is None else short(event, "event"), written_silent(silent)
     check_names(fold.told, event, silent)
     return Report(int(seq), time.time(), None, "" if action is None else written(action, "action"), tau,
@@ -99,12 +101,23 @@ def refuse_impossible(fold: Fold, holding_time: float) -> None:
 def known_or_safe(fold: Fold, state: Any, name: str) -> Any:
     """Return the model's own name of a state; one that it does not have is refused where there is no safe action for it."""
     states = fold.told.states
+    if state not in states:
+        refuse_hidden(state, name)
     try:
         return states[states.position(state, name, ReportError, "Nothing was counted.")]
     except ReportError as error:
         if fold.setting.safe_action is None or state is None:
             raise ReportError(f"{error} A controller made with a `safe_action` takes unknown states, with an alarm.") from None
         return state
+
+
+def refuse_hidden(value: Any, name: str) -> None:
+    """Raise where a text that nobody knows yet holds characters that nobody sees: it would be kept and shown for ever."""
+    for part in value if isinstance(value, tuple) else ():
+        refuse_hidden(part, name)
+    if isinstance(value, str) and has_hidden(value):
+        raise ReportError(f"{name} is {shown(value)}; a text holds no control characters and no others that nobody sees. Nothing "
+                          "was counted.")
 
 
 def same_again(row: Report, known: Report) -> Any:

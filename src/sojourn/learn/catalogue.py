@@ -165,6 +165,11 @@ def learner_class(which: str | type, folder: Path | None = None) -> type:
     return found
 
 
+def built_in_class(name: str) -> type | None:
+    """Return the class of a learner of our own, None for any other: nothing is imported that is not ours."""
+    return learner_class(name) if name in LEARNERS.built_in else None
+
+
 def is_named(value: Any) -> TypeGuard[str | type]:
     """Return whether `value` says which learner to make: a name, "module:Class", or a class."""
     return isinstance(value, (str, type))
@@ -233,7 +238,7 @@ def proved_bound(name: str, parameters: Mapping[str, Any], epochs: float) -> str
     >>> proved_bound("ct-ucrl-doubling", {}, 10**6), proved_bound("ct-ucrl-doubling", {"radius_scale": 0.05}, 10**6)
     ('thm:UCRL2', '')
     """
-    bound = LEARNERS[name].upper_bound if name in LEARNERS else ""
+    bound = LEARNERS.built_in[name].upper_bound if name in LEARNERS.built_in else ""
     if not bound:
         return ""
     printed = {"radius_scale": 1, "estimator": "truncated", "unknown_rewards": False}

@@ -10,6 +10,7 @@ import numpy as np
 from sojourn.errors import ReportError
 from sojourn.kernels.counts import count_rows, find_slot, keeps, sorted_rows
 from sojourn.kernels.ledger import CountArrays
+from sojourn.learn.saved_check import check_counts
 from sojourn.model.knowledge import Knowledge
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Counts:
     """
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None):
-        pairs = knowledge.n_pairs
+        pairs, self.n_states = knowledge.n_pairs, knowledge.n_states
         self.number = np.ones(1, dtype=np.int64)  # arrays, so that kernels may change them
         self.truncation = np.array([0.0 if delta is None else knowledge.rate_min**2 * log(1 / delta)])
         self.visits = np.zeros(pairs, dtype=np.int64)
@@ -147,6 +148,9 @@ class Counts:
     def restore(self, state: dict[str, Any]) -> None:
         self.epoch = int(state["epoch"])
         self.scale = float(state["scale"])
-        for name in ARRAYS:
-            setattr(self, name, np.array(state[name], dtype=getattr(self, name).dtype))
-        self.unfinished = np.array(state["unfinished"], dtype=np.float64) if "unfinished" in state else None
+        found = {name: np.array(state[name], dtype=getattr(self, name).dtype) for name in ARRAYS}
+        waiting = np.array(state["unfinished"], dtype=np.float64) if "unfinished" in state else None
+        check_counts(found, self.n_states, len(self.visits), waiting)
+        for name, array in found.items():
+            setattr(self, name, array)
+        self.unfinished = waiting

@@ -11,6 +11,7 @@ from sojourn.errors import ParameterError
 from sojourn.kernels.ledger import NO_LIMIT
 from sojourn.model.choosing import checked_probabilities, chosen_actions, is_row
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.numbers import shown
 
 FORMS = "an action per state, {state: action} or a table of probabilities"
 
@@ -27,12 +28,12 @@ def read_policy(policy: Any, knowledge: Knowledge) -> np.ndarray:
         policy = policy.policy
     several = isinstance(policy, (Mapping, list, tuple)) or (isinstance(policy, np.ndarray) and policy.ndim > 0)
     if not several or not len(policy):
-        raise ParameterError(f"the policy is {policy!r}; it must be {FORMS}, or a learner with plan() or act().")
+        raise ParameterError(f"the policy is {shown(policy)}; it must be {FORMS}, or a learner with plan() or act().")
     if not isinstance(policy, Mapping) and is_row(policy[0], knowledge.actions):
         try:
             found = np.array(policy, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ParameterError(f"the policy is {policy!r}; it must be {FORMS}.") from None
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError(f"the policy is {shown(policy)}; it must be {FORMS}.") from None
     else:
         found = chosen_actions(policy, knowledge.states, knowledge.actions, ParameterError)
     policy_pairs(found, knowledge)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.learn.saved_check import check_saved
 from sojourn.model.events import EventTable
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.names import Names
+from sojourn.model.numbers import shown
 
 if TYPE_CHECKING:
     from sojourn.learn.learner import Learner
@@ -31,15 +34,25 @@ def header(learner: Learner) -> dict[str, Any]:
 
 def refuse_others(learner: Learner, state: dict[str, Any]) -> None:
     """Raise if `state` is of another learner, of other parameters, of another model, or of a later format."""
+    if not isinstance(state, Mapping):
+        raise ParameterError(f"the saved state is {shown(state)}; it must be a dict, as state() returns it.")
     found = int(state.get("format", 1))
     if found > FORMAT:
         raise ParameterError(f"the saved state has format {found}; this version reads formats up to {FORMAT}. Use a newer one.")
-    if found == 1:  # says nothing about itself
-        return
+    if found > 1:  # 1 says nothing about itself
+        _refuse_unlike(learner, state)
+    if type(learner).__module__.startswith("sojourn."):  # what others keep may take any shape
+        check_saved(state, learner.state(), learner.knowledge.n_states, learner.knowledge.n_pairs)
+
+
+def _refuse_unlike(learner: Learner, state: Mapping[str, Any]) -> None:
+    """Raise if `state` says that it is of another learner, of other parameters or of another model."""
     if state["class"] != class_name(learner):
         raise ParameterError(f"the saved state is of a {state['class']}, this learner is a {class_name(learner)}; "
                              "build the same one.")
-    for name in sorted({*state["parameters"], *learner.parameters}):
+    if not isinstance(state["parameters"], Mapping):
+        raise ParameterError(f"the saved parameters are {shown(state['parameters'])}; they must be a dict.")
+    for name in sorted({*map(str, state["parameters"]), *learner.parameters}):
         there = state["parameters"].get(name) or _unsaid(type(learner), name)
         here = learner.parameters.get(name, "not given")
         if there != here:

@@ -44,9 +44,12 @@ def chosen_actions(policy: Any, states: Names, actions: Names, error: type[Excep
     known: dict[Any, int] = {}
     found = np.empty(len(states), dtype=np.int64)
     for s, action in enumerate(policy):
+        what = f"the policy's action in state {states[s]!r}"
+        if isinstance(action, (Mapping, set)):
+            raise error(f"{what} is {shown(action)}; it must be the name of an action.")
         key = (type(action), action)
         if key not in known:
-            known[key] = actions.position(action, f"the policy's action in state {states[s]!r}", error)
+            known[key] = actions.position(action, what, error)
         found[s] = known[key]
     return found
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from sojourn.errors import ModelError
 from sojourn.model.numbers import index_array, real_array, require_all, shown
-from sojourn.model.words import has_control
+from sojourn.model.words import has_control, has_hidden
 
 if TYPE_CHECKING:
     from sojourn.model.ctmdp import CTMDP
@@ -238,6 +238,9 @@ def event_table(names: Sequence[str], pair: Any, next_state: Any, event: Any, co
     """
     if isinstance(names, str):
         raise ModelError(f"names is {shown(names)}; it must be a list of texts, one for each event.")
+    hidden = next((name for name in names if isinstance(name, str) and has_hidden(name)), None)
+    if hidden is not None:
+        raise ModelError(f"an event is named {shown(hidden)}; names hold no control characters and no others that nobody sees.")
     who, to, what = index_array("pair", pair), index_array("next_state", next_state), index_array("event", event)
     if not len(who) == len(to) == len(what):
         raise ModelError(f"pair has {len(who)} rows, next_state {len(to)} and event {len(what)}; give one of each per row.")

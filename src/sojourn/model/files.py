@@ -9,17 +9,19 @@ import stat
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from sojourn.errors import FileError, ModelError
+from sojourn.errors import FileError, ModelError, SojournError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.drn_model import read_drn
 from sojourn.model.drn_output import write_drn
 from sojourn.model.json_file import read_json, write_json
 from sojourn.model.npz_file import read_npz, write_npz
+from sojourn.model.numbers import shown
 from sojourn.model.packed import Unpacked
+from sojourn.model.scalars import is_whole
 
-Reader = Callable[[IO[bytes]], CTMDP]
+Reader = Callable[..., CTMDP]
 Writer = Callable[[CTMDP, IO[bytes]], None]
 
 FORMATS: dict[str, tuple[Reader, Writer]] = {  # suffix: how to read it, how to write it
@@ -29,10 +31,11 @@ FORMATS: dict[str, tuple[Reader, Writer]] = {  # suffix: how to read it, how to 
 }
 
 
-def load(path: str | os.PathLike[str], reward: str | None = None) -> CTMDP:
+def load(path: str | os.PathLike[str], reward: str | None = None, max_bytes: int | None = None) -> CTMDP:
     """Return the model in a `.json`, `.npz`, `.drn` or `.drn.gz` file; FileError names the file, the entry, its value and the rule.
 
-    `reward` names the reward model to read, where a `.drn` file has several.
+    `reward` names the reward model to read, where a `.drn` file has several.  `max_bytes` is how much may be unpacked, or read of a
+    `.json`; without it that is in proportion to the size of the file.
 
     >>> import sojourn, tempfile
     >>> model = sojourn.CTMDP.from_arrays([[[0, 1]], [[1, 0]]], rate=[[2], [3]], reward=[[1], [0]])
@@ -42,6 +45,7 @@ def load(path: str | os.PathLike[str], reward: str | None = None) -> CTMDP:
     True
     """
     file = file_path(path)
+    _check_room(max_bytes)
     if os.path.isdir(file):
         raise FileError(f"{str(file)!r} is a folder; a model is read from a .json, .npz or .drn file.")
     packed = file.name.lower().endswith(".drn.gz")
@@ -54,7 +58,9 @@ def load(path: str | os.PathLike[str], reward: str | None = None) -> CTMDP:
         if not stat.S_ISREG(os.stat(file).st_mode):
             raise FileError(f"{str(file)!r} is not a regular file; a model is read from a .json, .npz or .drn file.")
         with open(file, "rb") as stream:
-            return read_drn(Unpacked(stream), reward) if packed else read(stream)
+            if packed:
+                return read_drn(Unpacked(stream, max_bytes), reward)
+            return read(stream, max_bytes) if read in (read_json, read_npz) else read(stream)
     except OSError as error:
         raise FileError(f"cannot read {str(file)!r}: {error.strerror or error}. Check the path and its permissions.") from error
     except ModelError as error:
@@ -74,6 +80,43 @@ def save(model: CTMDP, path: str | os.PathLike[str]) -> None:
         raise FileError(f"cannot write {str(file)!r}: {error.strerror or error}. Check the folder and its permissions.") from error
     except ModelError as error:
         raise FileError(f"cannot write {str(file)!r}: {error}") from error
+
+
+def regular_file(path: str | os.PathLike[str], what: str, max_bytes: int | None = None, most: int = 2**32) -> bytes:
+    """Return the bytes of a file that is a file (no folder, device or pipe) of at most `max_bytes`, or of `most`."""
+    file = file_path(path)
+    _check_room(max_bytes)
+    room = most if max_bytes is None else max_bytes
+    try:
+        if not stat.S_ISREG(os.stat(file).st_mode):
+            kind = "a folder" if os.path.isdir(file) else "not a regular file"
+            raise FileError(f"{str(file)!r} is {kind}; {what} is read from a file.")
+        with open(file, "rb") as stream:
+            data = stream.read(room + 1)
+    except OSError as error:
+        raise FileError(f"cannot read {str(file)!r}: {error.strerror or error}. Check the path and its permissions.") from error
+    if len(data) > room:
+        raise FileError(f"{str(file)!r} has more than {room:,} bytes; if you trust it, allow more: `max_bytes=...`.")
+    return data
+
+
+@contextlib.contextmanager
+def reading(path: str | os.PathLike[str], what: str, passing: type[Exception] = FileError) -> Iterator[None]:
+    """Turn whatever goes wrong with the content of a file into a FileError that names it; `passing` is left as it is."""
+    try:
+        yield
+    except (FileError, passing):
+        raise
+    except (SojournError, ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError, TypeError,
+            ValueError) as error:
+        said = str(error) if isinstance(error, SojournError) else f"a part is missing or is none ({type(error).__name__}: " \
+                                                                  f"{shown(str(error), 100)}); it is damaged."
+        raise FileError(f"{str(path)!r} is not the file of {what}: {said}") from error
+
+
+def _check_room(max_bytes: Any) -> None:
+    if max_bytes is not None and (not is_whole(max_bytes) or max_bytes < 1):
+        raise FileError(f"max_bytes is {shown(max_bytes)}; it must be a whole number of bytes, at least 1, such as 10**9.")
 
 
 @contextlib.contextmanager

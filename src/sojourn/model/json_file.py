@@ -35,12 +35,13 @@ MAX_BYTES = 200_000_000  # of a file: read, it takes some twenty times as much m
 CHOICE = ("state", "action", "rate", "reward", "running", "next", "next_reward")
 
 
-def read_json(stream: IO[bytes]) -> CTMDP:
-    """Return the model in an open JSON file; ModelError names the entry, its value and the rule."""
-    data = stream.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise ModelError(f"it has more than {MAX_BYTES // 10**6} MB; a .json model of that size would take many GB of memory. "
-                         "Save the model as .npz instead, which is compact, or as .drn.")
+def read_json(stream: IO[bytes], max_bytes: int | None = None) -> CTMDP:
+    """Return the model in an open JSON file of at most `max_bytes`; ModelError names the entry, its value and the rule."""
+    most = MAX_BYTES if max_bytes is None else max_bytes
+    data = stream.read(most + 1)
+    if len(data) > most:
+        raise ModelError(f"it has more than {most / 1e6:g} MB; a .json model takes some twenty times as much memory. Save the "
+                         "model as .npz instead, which is compact, or as .drn; or allow more: `max_bytes=...`.")
     return model_of(parse(data))
 
 
@@ -85,7 +86,7 @@ def header(top: Any) -> dict[str, Any]:
     return top
 
 
-def read_names(kind: str, top: dict[str, Any], given: Any) -> Names:
+def read_names(kind: str, top: dict[str, Any], given: Any, stored: bool = False) -> Names:
     """Return the states or actions that a file names; version 1 has texts only."""
     names = [decoded(name) for name in given]
     if top["version"] == 1:
@@ -93,7 +94,7 @@ def read_names(kind: str, top: dict[str, Any], given: Any) -> Names:
             if not isinstance(name, str):
                 raise ModelError(f"{kind} label {i} is {shown(name)}; in version 1 labels are non-empty strings.")
     labels = top.get(f"{kind}_labels")
-    return Names(kind, names, None if labels is None else _typed(f"{kind}_labels", labels, list))
+    return Names(kind, names, None if labels is None else _typed(f"{kind}_labels", labels, list), stored=stored)
 
 
 def model_of(top: Any) -> CTMDP:

@@ -19,7 +19,7 @@ import numpy as np
 
 from sojourn.errors import ModelError, unknown_name
 from sojourn.model.numbers import shown
-from sojourn.model.words import has_control
+from sojourn.model.words import has_control, has_hidden
 
 SHOWN = 10  # names listed in an error
 
@@ -27,7 +27,8 @@ SHOWN = 10  # names listed in an error
 class Names(Sequence[Any]):
     """A fixed sequence of different names, all with different labels; equal to any sequence of equal names.
 
-    `labels` are the texts to show them by, where these are not `str(name)`.
+    `labels` are the texts to show them by, where these are not `str(name)`.  Names that nobody can see whole (with characters
+    without width, or that turn the direction of writing) are refused, unless they are `stored`: admitted once, and in a file since.
 
     >>> states = Names("state", [(2, 0), (1, 0), (0, 0)])
     >>> states[1], states.position((0, 0)), states.label(2), states.position("(1, 0)")
@@ -36,15 +37,15 @@ class Names(Sequence[Any]):
     1
     """
 
-    def __init__(self, kind: str, values: Any, labels: Any = None, size: int | None = None):
-        self.kind = kind
-        self.values: tuple[Any, ...] | range = _checked(kind, values, size)
+    def __init__(self, kind: str, values: Any, labels: Any = None, size: int | None = None, stored: bool = False):
+        self.kind, self.stored = kind, stored
+        self.values: tuple[Any, ...] | range = _checked(kind, values, size, stored)
         self.labelled: tuple[str, ...] | None = None
         if labels is not None:
-            self.labelled = tuple(_text(kind, i, label) for i, label in enumerate(_listed(kind, labels, len(self.values))))
+            self.labelled = tuple(_text(kind, i, x, stored) for i, x in enumerate(_listed(kind, labels, len(self.values))))
             _refuse_twice(kind, "label", self.labelled)
         elif not (isinstance(self.values, range) or self.all_text or self._label_themselves):
-            _refuse_alike(kind, self.values, tuple(_text(kind, i, str(value)) for i, value in enumerate(self.values)))
+            _refuse_alike(kind, self.values, tuple(_text(kind, i, str(value), stored) for i, value in enumerate(self.values)))
 
     # ---- as a sequence -------------------------------------------------------------------------------------------
 
@@ -78,7 +79,7 @@ class Names(Sequence[Any]):
     def some(self, positions: Any) -> Names:
         """Return the names at some positions, with their labels."""
         labels = None if self.labelled is None else [self.labelled[i] for i in positions]
-        return Names(self.kind, [self.values[i] for i in positions], labels)
+        return Names(self.kind, [self.values[i] for i in positions], labels, stored=self.stored)
 
     # ---- shown to people -----------------------------------------------------------------------------------------
 
@@ -268,22 +269,22 @@ def _listed(kind: str, values: Any, size: int | None) -> Sequence[Any]:
     return found
 
 
-def _checked(kind: str, values: Any, size: int | None) -> tuple[Any, ...] | range:
+def _checked(kind: str, values: Any, size: int | None, stored: bool) -> tuple[Any, ...] | range:
     """Return the names as a tuple, or as a range where they are 0 to n-1."""
     found = _listed(kind, values, size)
     if isinstance(found, range) and found == range(len(found)):
         return found
-    own = tuple(_name(kind, i, value) for i, value in enumerate(found))
+    own = tuple(_name(kind, i, value, stored) for i, value in enumerate(found))
     _refuse_twice(kind, kind, own)
     return range(len(own)) if own[0] == 0 and all(type(x) is int and x == i for i, x in enumerate(own)) else own
 
 
-def _name(kind: str, i: int, value: Any) -> Hashable:
+def _name(kind: str, i: int, value: Any, stored: bool) -> Hashable:
     if type(value) is int:
         return value
     value = plain(value)
     if isinstance(value, str):
-        return _text(kind, i, value)
+        return _text(kind, i, value, stored)
     if not _is_hashable(value):
         raise ModelError(f"{kind} {i} is {shown(value)} (a {type(value).__name__}), which cannot be looked up. "
                          "Use a tuple instead of a list, a text or a whole number.")
@@ -301,11 +302,14 @@ def names_of(kind: str, values: Any, size: int | None = None) -> Names:
     return Names(kind, range(size or 0) if values is None else values, size=size)
 
 
-def _text(kind: str, i: int, label: Any) -> str:
+def _text(kind: str, i: int, label: Any, stored: bool) -> str:
     if not isinstance(label, str) or not label:
         raise ModelError(f"{kind} label {i} is {shown(label)}; labels are non-empty strings, all different.")
     if has_control(label):
         raise ModelError(f"{kind} label {i} is {shown(label)}; labels hold no control characters. Rename it.")
+    if not stored and has_hidden(label):
+        raise ModelError(f"{kind} label {i} is {shown(label)}; labels hold no characters that nobody sees (without width, or "
+                         "turning the direction of writing). Rename it.")
     return str(label)
 
 

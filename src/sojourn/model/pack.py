@@ -9,14 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
 
 from sojourn.errors import StoreError
+from sojourn.model.numbers import shown
 
 MAGIC = b"SJP1"
 KINDS = "biuf"  # booleans, integers, reals: nothing that could hold an object
+PLAIN = re.compile(r"[<|>]?[biuf]\d{1,2}")
+MAX_AXES = 8
 
 
 def storable(value: Any) -> bool:
@@ -46,8 +50,8 @@ def unpack(data: bytes) -> Any:
     length = int.from_bytes(data[4:8], "big")
     try:
         return _decode(json.loads(data[8 : 8 + length]), memoryview(data)[8 + length :], [0])
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"packed bytes cannot be read back ({error}); they are damaged.") from error
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise StoreError(f"packed bytes cannot be read back ({shown(str(error), 100)}); they are damaged.") from error
 
 
 def canonical(value: Any) -> str:
@@ -103,9 +107,11 @@ def _decode(node: Any, data: memoryview, place: list[int]) -> Any:
     if not isinstance(node, dict):
         return node
     if "$array" in node:
+        if not (isinstance(node["$array"], str) and PLAIN.fullmatch(node["$array"])):
+            raise ValueError(f"array type {node['$array']!r}")
         kind, shape = np.dtype(node["$array"]), tuple(node["shape"])
-        if kind.kind not in KINDS:
-            raise ValueError(f"array type {kind}")
+        if len(shape) > MAX_AXES or not all(type(size) is int and 0 <= size < 2**48 for size in shape):
+            raise ValueError(f"array shape {shown(shape)}")
         raw = _take(data, place, kind.itemsize * math.prod(shape))
         return np.frombuffer(raw, dtype=kind).reshape(shape).astype(kind.newbyteorder("="))
     if "$float" in node:

@@ -13,6 +13,7 @@ import numpy as np
 
 from sojourn.errors import ModelError
 from sojourn.model.numbers import real_number, shown
+from sojourn.model.words import has_hidden
 
 REAL = (int, float, np.integer, np.floating, np.bool_)
 
@@ -112,6 +113,9 @@ class Rate(Form):
     def __init__(self, name: str, value: float | None = None, *, known: bool = False, bounds: tuple[float, float] | None = None):
         if not isinstance(name, str) or not name:
             raise ModelError(f"the name of a rate is {shown(name)}; it must be a word such as \"arrive\".")
+        if has_hidden(name):
+            raise ModelError(f"the name of a rate is {shown(name)}; it may hold no control characters and no others that nobody "
+                             "sees. Rename it.")
         number = nan if value is None else real_number(f"the rate {name!r}", value)
         if value is not None and not (isfinite(number) and number > 0):
             raise ModelError(f"the rate {name!r} is {number!r}; it must be positive and finite.")

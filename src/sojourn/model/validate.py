@@ -8,7 +8,7 @@ import numpy as np
 
 from sojourn.errors import ModelError
 from sojourn.model.numbers import require_all, shown
-from sojourn.model.words import has_control
+from sojourn.model.words import has_hidden
 
 if TYPE_CHECKING:
     from sojourn.model.ctmdp import CTMDP
@@ -85,8 +85,8 @@ def _rows(m: CTMDP, where: Any) -> None:
 
 def require_name(name: Any) -> None:
     """Raise where the name of a model is not a line of text."""
-    if not isinstance(name, str) or has_control(name):
-        raise ModelError(f"name is {shown(name)}; it must be a string without control characters.")
+    if not isinstance(name, str) or has_hidden(name):
+        raise ModelError(f"name is {shown(name)}; it must be a string without control characters and others that nobody sees.")
 
 
 def validate(m: CTMDP) -> None:

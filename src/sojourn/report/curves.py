@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.report.look import MARKERS, legend_above, line_of, new_figure, with_look
+from sojourn.report.look import MARKERS, legend_above, line_of, literal, new_figure, with_look
 from sojourn.study.growth import slopes
 from sojourn.study.statistics import mean_band
 from sojourn.study.summary import REGRETS, Curves, Summary
@@ -136,7 +136,7 @@ def draw_plain(panel: Any, summary: Summary, model: str) -> None:
     gone = [c.learner for c in curves_on(summary, model) if c.learner not in kept]
     if gone:
         leaves = "leaves" if len(gone) == 1 else "leave"
-        panel.set_title(f"zoomed in: {', '.join(gone)} {leaves} the picture", fontsize=8, color="#444444", loc="left")
+        panel.set_title(f"zoomed in: {literal(', '.join(gone))} {leaves} the picture", fontsize=8, color="#444444", loc="left")
     panel.set_xlabel(axis_of(summary, summary.curves[0])[1])
     panel.set_ylabel(f"{_words(summary)} (reward)")
     panel.yaxis.set_major_formatter("{x:,.0f}" if panel.get_ylim()[1] >= 1000 else "{x:g}")
@@ -189,4 +189,4 @@ def _logarithmic(panel: Any, summary: Summary, model: str, transform: Transform)
     panel.set_xlim(left=min((float(x[0]) for x in begins if len(x)), default=None))
     nothing = [name for name, mean in means.items() if mean[-1] == 0]
     if nothing:
-        panel.set_title(f"{', '.join(nothing)}: 0 at the end, below the picture", fontsize=8, color="#444444", loc="left")
+        panel.set_title(f"{literal(', '.join(nothing))}: 0 at the end, below the picture", fontsize=8, color="#444444", loc="left")

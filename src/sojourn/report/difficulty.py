@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.instance.cautions import too_early
-from sojourn.report.look import COLORS, check_picture, matplotlib, save, with_look
+from sojourn.report.look import COLORS, check_picture, literal, matplotlib, save, with_look
 
 if TYPE_CHECKING:
     from sojourn.instance.difficulty import Difficulty
@@ -39,10 +39,10 @@ def plot_difficulty(found: Difficulty, path: str | PathLike[str] | None = None, 
     _bars(fig, below, found, epochs)
     foot = fig.add_subplot(parts[3])
     foot.set_axis_off()
-    foot.text(0, 1, notes, va="top", ha="left", fontsize=7.2, color=SOFT, transform=foot.transAxes, linespacing=1.35)
+    foot.text(0, 1, literal(notes), va="top", ha="left", fontsize=7.2, color=SOFT, transform=foot.transAxes, linespacing=1.35)
     m = found.model
     fig.suptitle(
-        f"How hard is {m.name or 'this model'} to learn?   {m.n_states} states, {m.n_pairs} pairs, rates known to lie in "
+        f"How hard is {literal(m.name) or 'this model'} to learn?   {m.n_states} states, {m.n_pairs} pairs, rates known to lie in "
         f"[{found.rate_bounds[0]:g}, {found.rate_bounds[1]:g}]",
         fontsize=13,
         fontweight="bold",
@@ -141,6 +141,7 @@ def _mark_cells(axis: Any, found: Difficulty, gaps: np.ndarray) -> None:
 def _labels(axis: Any, names: Sequence[str]) -> None:
     few = np.arange(len(names)) if len(names) <= 24 else np.unique(np.linspace(0, len(names) - 1, 12).astype(int))
     short = [name if len(name) <= 16 else name[:14] + "…" for name in (names[i] for i in few.tolist())]
+    short = list(map(literal, short))
     long = axis.axis_name == "x" and max(len(x) for x in short) * len(short) > 60
     axis.set_ticks(few, short, **({"rotation": 30, "ha": "right"} if long else {}))
 
@@ -166,7 +167,8 @@ def _constants(axis: Any, found: Difficulty) -> None:
             family="monospace",
         )
         axis.text(
-            0.0, y - 0.056, "\n".join(textwrap.wrap(words, 104)), fontsize=7, color=SOFT, va="top", transform=axis.transAxes
+            0.0, y - 0.056, literal("\n".join(textwrap.wrap(words, 104))), fontsize=7, color=SOFT, va="top",
+            transform=axis.transAxes,
         )
         axis.plot([0, 1], [y + 0.02] * 2, color="#DDDDDD", linewidth=0.6, transform=axis.transAxes, clip_on=False)
 
@@ -179,14 +181,14 @@ def _bars(fig: Any, place: Any, found: Difficulty, epochs: float) -> None:
         axis = fig.add_subplot(place[:])
         axis.set_axis_off()
         why = "All policies are optimal." if not pairs.size else "No lower bound: " + found.irreducible.statement
-        axis.text(0.5, 0.5, "\n".join(textwrap.wrap(why, 110)), ha="center", va="center", fontsize=10, color=SOFT)
+        axis.text(0.5, 0.5, literal("\n".join(textwrap.wrap(why, 110))), ha="center", va="center", fontsize=10, color=SOFT)
         return
     k = found.divergences.k
     share = best.gap[pairs] / k[pairs]
     order = pairs[np.lexsort((best.gap[pairs], -share))][:PAIRS][::-1]
     visits = np.where(np.isfinite(k[order]), np.log(epochs) / k[order], 0.0)
     names = [f"{m.states.label(m.pair_state[i])}: {m.actions.label(m.pair_action[i])}" for i in order]
-    names = [name if len(name) <= 30 else name[:28] + "…" for name in names]
+    names = [literal(name if len(name) <= 30 else name[:28] + "…") for name in names]
     panels = (
         ("gap $\\varphi^*$ (reward)", best.gap[order], COLORS[1]),
         (f"visits needed in $N={epochs:.0e}$ decisions: $\\log N/K$".replace("e+0", "e"), visits, COLORS[0]),

@@ -10,6 +10,7 @@ from sojourn.control.fit import Fit
 from sojourn.control.fit_words import event_rows, pair_table, sentences
 from sojourn.errors import ParameterError
 from sojourn.model.files import file_path, replacing
+from sojourn.model.words import visible
 from sojourn.report.style import PAGE
 from sojourn.report.tables import html_table
 
@@ -22,7 +23,7 @@ def write_fit(found: Fit, path: str | PathLike[str]) -> Path:
     if file.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"{str(file)!r} does not say what to write; the page of a fit ends in .html.")
     with replacing(file) as stream:
-        stream.write(page(found).encode())
+        stream.write(visible(page(found)).encode())
     return file
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from sojourn.errors import ParameterError, require
+from sojourn.model.words import visible
 
 if TYPE_CHECKING:  # the figure that every picture is returned as; other folders take the name from here
     from matplotlib.figure import Figure as Figure
@@ -99,12 +100,12 @@ def legend_above(figure: Figure, axes: Any, across: int = 60) -> None:
 
 
 def literal(text: str) -> str:
-    """Return the text for matplotlib to write as it stands: a dollar sign does not begin a formula.
+    """Return the text for matplotlib to write as it stands: a dollar sign does not begin a formula, and nothing hides.
 
     >>> literal("costs $5, not $6")
     'costs \\\\$5, not \\\\$6'
     """
-    return text.replace("$", r"\$")
+    return visible(text).replace("$", r"\$")
 
 
 def shortened(text: str, width: int, lines: int) -> list[str]:

@@ -89,7 +89,7 @@ def _policy(ax: Any, model: Any, at: np.ndarray, policy: np.ndarray, used: list[
     _borders(ax, image, extent)
     for k in range(len(used)):
         spot = _middle(image == k)
-        words = fill(literal(model.actions.label(used[k])), 11, break_on_hyphens=False)
+        words = literal(fill(model.actions.label(used[k]), 11, break_on_hyphens=False))
         if spot is not None and _fits(image == k, spot, words):
             x, y = extent[0] + 0.5 + spot[1], extent[2] + 0.5 + spot[0]
             ax.text(x, y, words, ha="center", va="center", fontsize=10.5, fontweight="bold",

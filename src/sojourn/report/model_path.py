@@ -41,8 +41,8 @@ def plot_path(run: Any, title: str | None = None, path: str | PathLike[str] | No
     _state(above, model, walked, ends, gaps)
     _regret(below, ends, run.gain * ends - earned, np.cumsum(gaps))
     wrong = float(np.mean(gaps > 1e-9))
-    words = "  ·  ".join((f"{len(walked):,} decisions, {wrong:.0%} of them not optimal", f"walked by {called(run.learner)}",
-                          f"optimal gain {run.gain:.5g}"))
+    words = literal("  ·  ".join((f"{len(walked):,} decisions, {wrong:.0%} of them not optimal", f"walked by {called(run.learner)}",
+                          f"optimal gain {run.gain:.5g}")))
     fig.text(0.01, -0.02, words, ha="left", va="top", fontsize=9.5, color=SOFT)
     if path is not None:
         save_figure(fig, path)

@@ -9,10 +9,12 @@ from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from sojourn.errors import FileError, ParameterError
 from sojourn.learn.saving import settings_in_words
 from sojourn.model.files import replacing
+from sojourn.model.words import visible
 from sojourn.report.curves import model_labels
 from sojourn.report.figures import FIGURES
 from sojourn.report.inline import inline_svg
@@ -21,6 +23,7 @@ from sojourn.report.study_words import ALT, about_bound, caption, findings, mode
 from sojourn.report.style import PAGE
 from sojourn.report.tables import html_table
 from sojourn.study.failures import failure_lines
+from sojourn.study.schema import from_store
 from sojourn.study.store import Store, StoredModel
 from sojourn.study.summary import REGRETS, Summary, summarize
 from sojourn.study.words import (
@@ -29,8 +32,10 @@ from sojourn.study.words import (
     FINAL_HEAD,
     comparison_rows,
     debt_rows,
+    fenced,
     final_rows,
     horizon_words,
+    in_markdown,
     latex,
     markdown,
     number,
@@ -54,7 +59,7 @@ def write_report(
     with Store(store) as opened:
         page = Page(opened, regret, band)
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = page.html() if kind == "html" else page.markdown(path)
+    text = visible(page.html() if kind == "html" else page.markdown(path))
     try:
         with replacing(path) as file:
             file.write(text.encode())
@@ -66,6 +71,7 @@ def write_report(
 class Page:
     """Everything the report says, taken from the store once."""
 
+    @from_store
     def __init__(self, store: Store, regret: str, band: str):
         self.summary: Summary = summarize(store, regret, band)
         self.words = REGRETS[regret][1]
@@ -203,24 +209,26 @@ class Page:
         """Return the page as Markdown; the figures are PNG files in a folder beside it."""
         s, folder = self.summary, path.with_name(path.stem + "-figures")
         folder.mkdir(parents=True, exist_ok=True)
-        parts = [f"# {s.name}", self.facts() + "."]
+        parts = [f"# {in_markdown(s.name)}", self.facts() + "."]
         if s.missing:
             parts.append(f"**{s.missing} replications are still missing.**")
-        parts += [f"**{escape(line, quote=False)}.**" for line in failure_lines(s.failures)]
-        parts += opening(s, len(self.learners), self.replications)
-        parts.append("\n".join(f"- **{label}**: {text}" for label, text in model_sentences(s, self.models)))
-        parts += ["## What follows", "\n".join(f"- {text}" for text in findings(s, self.learners))]
-        parts += ["### What the lower bound says, and what not", *about_bound(s)]
+        parts += [f"**{in_markdown(line)}.**" for line in failure_lines(s.failures)]
+        parts += map(in_markdown, opening(s, len(self.learners), self.replications))
+        said = model_sentences(s, self.models)
+        parts.append("\n".join(f"- **{in_markdown(label)}**: {in_markdown(text)}" for label, text in said))
+        parts += ["## What follows", _items(findings(s, self.learners))]
+        parts += ["### What the lower bound says, and what not", *map(in_markdown, about_bound(s))]
         parts += [f"## Final {self.words}", markdown(FINAL_HEAD, final_rows(s))]
         for model in model_labels(s):
-            parts.append(f"## {model}")
+            parts.append(f"## {in_markdown(model)}")
             for name, figure in self.figures(model):
                 file = folder / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', model).strip('-')}-{name}.png"
                 save(figure, file, "png")
                 headline, text = caption(s, name, model, figure)
-                parts.append(f"![{ALT[name]} on {model}]({folder.name}/{file.name})\n\n**{headline}.** *{text}*")
+                place = f"{quote(folder.name)}/{file.name}"
+                parts.append(f"![{ALT[name]} on {in_markdown(model)}]({place})\n\n**{headline}.** *{in_markdown(text)}*")
         if structure_lines(s):
-            parts += ["## Do the declared events hold?", "\n".join(f"- {text}" for text in structure_lines(s))]
+            parts += ["## Do the declared events hold?", _items(structure_lines(s))]
         if s.comparisons:
             parts += ["## Comparisons", markdown(COMPARISON_HEAD, comparison_rows(s))]
         if s.debts:
@@ -231,12 +239,12 @@ class Page:
             "## What each learner knew",
             markdown(self.KNEW_HEAD, self.knew()),
             "## How the figures were made",
-            "\n".join(f"- {text}" for text in notes(s)),
+            _items(notes(s)),
             "## To run it again",
             f"Save this as `study.toml`, then `{self.again()}`",
-            f"```toml\n{self.spec.rstrip()}\n```",
-            *(f"{what}:\n\n```\n{text.rstrip()}\n```" for what, text in self._with_it().items()),
-            f"{self._versions()}. Hash of all results: `{self.hash}`",
+            fenced(self.spec, "toml"),
+            *(f"{in_markdown(what)}:\n\n{fenced(text)}" for what, text in self._with_it().items()),
+            f"{in_markdown(self._versions())}. Hash of all results: `{self.hash}`",
         ]
         return "\n\n".join(parts) + "\n"
 
@@ -251,6 +259,11 @@ def _files(models: list[StoredModel]) -> Iterator[tuple[str, str]]:
                 text = (Path(folder) / "model.json").read_text(encoding="utf-8")
             if len(text) <= MAX_FILE:
                 yield str(said if said.suffix == ".json" else said.with_suffix(".json")), text
+
+
+def _items(texts: Iterable[str]) -> str:
+    """Return texts as a list in Markdown."""
+    return "\n".join(f"- {in_markdown(text)}" for text in texts)
 
 
 def _list(items: Iterable[str], kind: str = "") -> str:

@@ -12,7 +12,7 @@ from sojourn.study.growth import WHAT_IT_EXCLUDES, WHO_IS_TOLD
 from sojourn.study.store import StoredLearner, StoredModel
 from sojourn.study.summary import REGRETS, Row, Summary
 from sojourn.study.words import bounds_used, horizon_words, number, without_bound
-from sojourn.zoo.catalogue import family
+from sojourn.zoo.catalogue import our_family
 
 if TYPE_CHECKING:
     from sojourn.report.look import Figure
@@ -101,17 +101,17 @@ def model_sentences(summary: Summary, models: list[StoredModel]) -> Iterator[tup
 def _origin(stored: StoredModel) -> str:
     if "zoo" in stored.source:
         try:
-            text = family(str(stored.source["zoo"])).summary.rstrip(".")
+            text = our_family(str(stored.source["zoo"])).summary.rstrip(".")
             return text[0].upper() + text[1:]
-        except SojournError:  # a family of a package that is not installed here
+        except SojournError:  # a family of another package, which is not imported for a page
             return f"The model {stored.source['zoo']!r} of the zoo"
     return f"The model of the file {stored.source['file']}" if "file" in stored.source else "A model given in Python"
 
 
 def told_the_model(learners: list[StoredLearner]) -> set[str]:
     """Return the labels of those that were shown the model: they win by definition."""
-    shown = {name for name, entry in LEARNERS.items() if entry.shown_the_model}
-    return {entry.label for entry in learners if entry.source["name"] in shown}
+    ours = {name for name, entry in LEARNERS.built_in.items() if entry.shown_the_model}
+    return {entry.label for entry in learners if entry.source["name"] in ours or entry.source.get("shown_the_model")}
 
 
 def findings(summary: Summary, learners: list[StoredLearner]) -> Iterator[str]:

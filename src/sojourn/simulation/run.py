@@ -84,14 +84,15 @@ class Run:
         write_run(self, path)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Run:
+    def load(cls, path: str | PathLike[str], max_bytes: int | None = None) -> Run:
         """Return the run that `save` wrote to a `.npz` file, its model, episodes and trajectory included.
 
         A learner of the catalogue comes back as it was at the end; of another one its name, parameters and knowledge are left.
+        Reading runs nothing.  `max_bytes` is how much may be unpacked; without it that is in proportion to the size of the file.
         """
         from sojourn.simulation.run_file import read_run
 
-        return read_run(path)
+        return read_run(path, max_bytes)
 
     @property
     def structure(self) -> Evidence | None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from io import BytesIO
@@ -17,25 +15,29 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.errors import FileError, require
+from sojourn.errors import FileError, SojournError, require
 from sojourn.learn.abilities import abilities_of, called
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.learn.learner import History
 from sojourn.learn.saving import class_name
-from sojourn.model.files import file_path, replacing
+from sojourn.model.files import file_path, reading, regular_file, replacing
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.knowledge_file import knowledge_from, knowledge_tree
 from sojourn.model.npz_file import read_npz, write_npz
+from sojourn.model.npz_guard import BROKEN, Guard
 from sojourn.model.numbers import shown
 from sojourn.model.pack import pack, storable, unpack
 from sojourn.simulation.episodes import Episodes
+from sojourn.simulation.file_check import check_learner, check_run
 from sojourn.simulation.regret import COLUMNS, REGRETS
 
 if TYPE_CHECKING:
     from sojourn.simulation.run import Run
 
 FORMAT, VERSION = "sojourn/run", 1
+POINT_COLUMNS = ("epoch", "time", "reward", *REGRETS)
+NUMBERS = {*POINT_COLUMNS, "visits", "gain", "bias", "whole"}
 EPISODE_COLUMNS = ("start_epoch", "epochs", "start_state", "adjusted_regret", "policy_number", "total")
 
 
@@ -98,56 +100,70 @@ def _tree(run: Run) -> dict[str, Any]:
     }
 
 
-def read_run(path: str | os.PathLike[str]) -> Run:
-    """Return the run that `run.save("....npz")` wrote."""
+def read_run(path: str | os.PathLike[str], max_bytes: int | None = None) -> Run:
+    """Return the run that `run.save("....npz")` wrote; at most `max_bytes` are unpacked (model/npz_guard.py)."""
     file = file_path(path)
     if file.suffix.lower() in (".csv", ".parquet"):
         raise FileError(f"{str(file)!r} holds the checkpoints only; read it as a table, or save the run as .npz to have all of it.")
+    data = regular_file(file, "a run", max_bytes)
+    with reading(file, "a run"):
+        arrays = _arrays(BytesIO(data), file, max_bytes)
+        content = arrays.pop("whole").tobytes()
+        content, checksum = content[:-32], content[-32:]
+        if hashlib.sha256(content).digest() != checksum:
+            raise FileError(f"{str(file)!r} is damaged: its content does not have the checksum that it was written with.")
+        tree = unpack(content)
+        kind, version = (tree.get("format"), tree.get("version")) if isinstance(tree, dict) else (type(tree).__name__, None)
+        if kind != FORMAT or version != VERSION:
+            raise FileError(f"{str(file)!r} holds {shown(kind)} of version {shown(version)}; this release reads {FORMAT!r} of "
+                            f"version {VERSION}. Upgrade Sojourn.")
+        return _made(arrays, tree, max_bytes)
+
+
+def _arrays(stream: IO[bytes], file: Any, max_bytes: int | None) -> dict[str, np.ndarray]:
+    """Return the arrays that a run is made of; texts and what others may have added are left alone."""
     try:
-        with np.load(file, allow_pickle=False) as opened:
-            arrays = dict(opened)
-    except OSError as error:
-        raise FileError(f"cannot read {str(file)!r}: {error.strerror or error}. Check the path and its permissions.") from error
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, NotImplementedError) as error:
+        guard = Guard(stream, max_bytes, remedy="Save the run again with `run.save`.")
+        if "whole" not in guard.names:
+            raise FileError(f"{str(file)!r} does not hold all of a run; it is another file, or was written when only numbers were.")
+        return {name: guard.read(name) for name in guard.names if name in NUMBERS or name.startswith("trajectory_")}
+    except BROKEN as error:
+        if isinstance(error, SojournError):
+            raise
         raise FileError(f"{str(file)!r} is not a whole .npz file ({shown(str(error), 100)}). Is the file complete?") from error
-    data = arrays.pop("whole", np.zeros(0, dtype=np.uint8)).tobytes()
-    content, checksum = data[:-32], data[-32:]
-    if not data:
-        raise FileError(f"{str(file)!r} does not hold all of a run; it is another file, or was written when only numbers were.")
-    if hashlib.sha256(content).digest() != checksum:
-        raise FileError(f"{str(file)!r} is damaged: its content does not have the checksum that it was written with.")
-    tree = unpack(content)
-    if tree.get("format") != FORMAT or tree.get("version") != VERSION:
-        raise FileError(f"{str(file)!r} holds {tree.get('format')!r} of version {tree.get('version')!r}; this release reads "
-                        f"{FORMAT!r} of version {VERSION}. Upgrade Sojourn.")
-    return _made(arrays, tree)
 
 
-def _made(arrays: dict[str, Any], tree: dict[str, Any]) -> Run:
+def _made(arrays: dict[str, Any], tree: dict[str, Any], max_bytes: int | None) -> Run:
     from sojourn.simulation.run import Run
 
-    model, columns = read_npz(BytesIO(tree["model"])), tree["episodes"]
+    model, columns = read_npz(BytesIO(tree["model"]), max_bytes, stored=True), dict(tree["episodes"])
     told = {name.removeprefix("trajectory_"): column for name, column in arrays.items() if name.startswith("trajectory_")}
     policies = tuple(columns.pop("policies").values())
-    return Run(
-        **{column: arrays[name] for name, column in zip(("epoch", "time", "reward", *REGRETS), COLUMNS, strict=True)},
+    run = Run(
+        **{column: arrays[name] for name, column in zip(POINT_COLUMNS, COLUMNS, strict=True)},
         visits=arrays["visits"], gain=float(arrays["gain"]), bias=arrays["bias"],
         episodes=Episodes(**columns, policies=policies, states=model.states, actions=model.actions),
-        start=model.states[tree["start"]], state=model.states[tree["state"]], seconds=tree["seconds"],
-        decisions_per_second=tree["decisions_per_second"], model=model, learner=_learner(tree["learner"]), seed=tree["seed"],
-        interrupted=tree["interrupted"], trajectory=History(**told) if told else None,
-        other_law=tree.get("other_law", ""))  # files of before do not say
+        start=model.states[tree["start"]], state=model.states[tree["state"]], seconds=float(tree["seconds"]),
+        decisions_per_second=float(tree["decisions_per_second"]), model=model, learner=_learner(tree["learner"]), seed=tree["seed"],
+        interrupted=bool(tree["interrupted"]), trajectory=History(**told) if told else None,
+        other_law=str(tree.get("other_law", "")))  # files of before do not say
+    check_run(run)
+    return run
 
 
 def _learner(who: dict[str, Any]) -> Any:
-    """Return the learner as it was at the end, if the catalogue can make it; else what is remembered of it."""
+    """Return the learner as it was at the end, if it is one of ours; else what is remembered of it.
+
+    Reading a run imports nothing: learners that other packages bring are not asked for.
+    """
+    check_learner(who)
     knowledge = knowledge_from(who["knowledge"]) if who["knowledge"] is not None else None
-    names = [name for name, entry in LEARNERS.items() if entry.home == who["class"]]
+    names = [name for name, entry in LEARNERS.built_in.items() if entry.home == who["class"]]
     if knowledge is None or who["state"] is None or not names:
-        return PastLearner(who["called"], who["settings"], knowledge)
+        return PastLearner(str(who["called"]), dict(who["settings"]), knowledge)
     made = made_learner(who["called"] if who["called"] in names else names[0], knowledge, **who["parameters"])
     made.restore(who["state"])
-    made.called = who["called"]
+    made.called = str(who["called"])
     return made
 
 

@@ -259,14 +259,16 @@ class Session:
         }
 
     @classmethod
-    def load(cls, path: str | PathLike[str], learner: str | type | Planning | Acting | None = None) -> Session:
+    def load(cls, path: str | PathLike[str], learner: str | type | Planning | Acting | None = None,
+             max_bytes: int | None = None) -> Session:
         """Return the session that `save(path)` wrote; it goes on as if never stopped.
 
         `learner` is needed for one that is not of the catalogue: its class, its "module:Class", or a new object.
+        `max_bytes` is the size of the largest file that is read (4 GB).
         """
         from sojourn.simulation.session_file import read_session
 
-        return read_session(path, learner)
+        return read_session(path, learner, max_bytes)
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Become the session that `save()` described."""

@@ -10,14 +10,16 @@ import hashlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from sojourn.errors import FileError, StoreError
+from sojourn.errors import FileError, ParameterError, StoreError
 from sojourn.learn.abilities import called
 from sojourn.learn.catalogue import LEARNERS, is_named, learner_class
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.learn.saving import class_name
-from sojourn.model.files import file_path, replacing
+from sojourn.model.files import file_path, reading, regular_file, replacing
 from sojourn.model.knowledge_file import knowledge_from, knowledge_tree
+from sojourn.model.numbers import shown
 from sojourn.model.pack import pack, storable, unpack
+from sojourn.simulation.file_check import check_learner, check_session
 
 if TYPE_CHECKING:
     from sojourn.simulation.session import Session
@@ -41,7 +43,7 @@ def write_session(session: Session, path: str | os.PathLike[str]) -> None:
         raise FileError(f"cannot write {str(file)!r}: {error.strerror or error}. Check the folder and its permissions.") from error
 
 
-def read_session(path: str | os.PathLike[str], learner: Any = None) -> Session:
+def read_session(path: str | os.PathLike[str], learner: Any = None, max_bytes: int | None = None) -> Session:
     """Return the session in a file, which goes on as if never stopped.
 
     Learners of the catalogue are made anew from the file; of others give the class, its "module:Class" or a new object as `learner`
@@ -50,9 +52,10 @@ def read_session(path: str | os.PathLike[str], learner: Any = None) -> Session:
     from sojourn.simulation.session import Session
 
     file = file_path(path)
-    found = _content(file)
-    try:
+    with reading(file, "a session", FileError if learner is None else ParameterError):  # what is given may be wrong, not the file
+        found = _content(file, max_bytes)
         who, knowledge, saved = found["learner"], knowledge_from(found["knowledge"]), found["session"]
+        check_learner(who)
         if learner is None:
             learner = _of_catalogue(who, file)
         kind = learner_class(learner) if is_named(learner) else type(learner)
@@ -63,25 +66,22 @@ def read_session(path: str | os.PathLike[str], learner: Any = None) -> Session:
             learner = made_learner(learner, knowledge, **who["parameters"])
         session = Session(learner, knowledge.states[int(saved["state"])], knowledge=knowledge)
         session.restore(saved)
-    except (KeyError, IndexError, TypeError) as error:
-        raise FileError(f"{str(file)!r} lacks a part of a session ({type(error).__name__}: {error}); it is damaged.") from error
+        check_session(session)
     return session
 
 
-def _content(file: Any) -> Any:
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise FileError(f"cannot read {str(file)!r}: {error.strerror or error}. Check the path and its permissions.") from error
+def _content(file: Any, max_bytes: int | None) -> Any:
+    data = regular_file(file, "a session", max_bytes)
     try:
         top = unpack(data)
     except (StoreError, RecursionError, OverflowError) as error:
         raise FileError(f"{str(file)!r} is not the file of a session: {error}") from error
     if not isinstance(top, dict) or top.get("format") != FORMAT:
         kind = top.get("format") if isinstance(top, dict) else type(top).__name__
-        raise FileError(f"{str(file)!r} holds {kind!r}; it must hold {FORMAT!r}, as `session.save(path)` writes it.")
+        raise FileError(f"{str(file)!r} holds {shown(kind)}; it must hold {FORMAT!r}, as `session.save(path)` writes it.")
     if top.get("version") != VERSION:
-        raise FileError(f"{str(file)!r} has version {top.get('version')!r}; this release reads version {VERSION}. Upgrade Sojourn.")
+        raise FileError(f"{str(file)!r} has version {shown(top.get('version'))}; this release reads version {VERSION}. "
+                        "Upgrade Sojourn.")
     content = top.get("content")
     if not isinstance(content, bytes) or hashlib.sha256(content).hexdigest() != top.get("sha256"):
         raise FileError(f"{str(file)!r} is damaged: its content does not have the checksum that it was written with.")

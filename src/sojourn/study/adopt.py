@@ -88,7 +88,8 @@ def _cells(spec: Spec, models: dict[str, int], learners: dict[str, int], told: d
 
 def _said(entry: LearnerEntry) -> dict[str, Any]:
     said = {"said": entry.source, "knows": entry.knows, "proved": entry.proved, "name": entry.name or entry.home}
-    return said | ({"events": True} if entry.told_events else {})
+    shown = entry.entry.shown_the_model and not entry.entry.built_in  # of ours the catalogue says it
+    return said | ({"events": True} if entry.told_events else {}) | ({"shown_the_model": True} if shown else {})
 
 
 def _same_horizon(store: Store, old: dict[str, Any], new: dict[str, Any]) -> None:

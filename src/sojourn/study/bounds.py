@@ -15,7 +15,7 @@ import numpy as np
 
 from sojourn.errors import SojournError
 from sojourn.instance.difficulty import Difficulty, difficulty
-from sojourn.learn.catalogue import learner_class, proved_bound
+from sojourn.learn.catalogue import built_in_class, proved_bound
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.holding import HoldingTimes, no_bounds, other_law
 
@@ -30,14 +30,15 @@ TOLD = {"C(M)": "learners that are told the supports, that is which jumps are po
         "C_events(M)": "learners that are told the events and see which one happened"}
 
 
-def told(name: str, said: dict[str, Any]) -> str:
-    """Return what a learner of a study was told: `supports`, `no supports` or `events`."""
-    if said.get("supports"):
+def told(source: dict[str, Any]) -> str:
+    """Return what a learner in a store was told: `supports`, `no supports` or `events`.
+
+    Only our own learners are asked; of others the store says it, since reading a store imports nothing that is named in it.
+    """
+    if source["said"].get("supports"):
         return "supports"
-    try:
-        return "events" if getattr(learner_class(name), "needs_events", False) else "no supports"
-    except (SojournError, ImportError, AttributeError):  # a learner from outside that is not here today
-        return "no supports"
+    events = source.get("events") or getattr(built_in_class(source["name"]), "needs_events", False)
+    return "events" if events else "no supports"
 
 
 @dataclass(frozen=True, eq=False)

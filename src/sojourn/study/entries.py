@@ -18,6 +18,7 @@ from sojourn.model.ctmdp import CTMDP
 from sojourn.model.events import EventTable
 from sojourn.model.names import Names, decoded, encoded
 from sojourn.model.pack import canonical, digest, pack, storable, unpack
+from sojourn.model.words import visible
 
 ARRAYS = ("pair_start", "pair_action", "row_start", "next_state", "probability", "rate", "reward", "running", "transition_reward")
 
@@ -168,12 +169,12 @@ def unpacked_model(data: bytes, name: str = "") -> CTMDP:
     tree: dict[str, Any] = unpack(data)
     for kind in ("state", "action"):
         labels, names = tree.pop(f"{kind}s"), tree.pop(f"{kind}_names", None)
-        tree[f"{kind}s"] = Names(kind, labels) if names is None else _named(kind, list(map(decoded, names)), labels)
+        tree[f"{kind}s"] = Names(kind, labels, stored=True) if names is None else _named(kind, list(map(decoded, names)), labels)
     if "events" in tree:
         tree["events"] = EventTable.from_tree(tree["events"])
     tree["rate_bounds"] = None if tree["rate_bounds"] is None else tuple(tree["rate_bounds"])
-    return CTMDP(name=name, **tree)
+    return CTMDP(name=visible(name), **tree)
 
 
 def _named(kind: str, names: list[Any], labels: list[str]) -> Names:
-    return Names(kind, names) if list(map(str, names)) == labels else Names(kind, names, labels)
+    return Names(kind, names, None if list(map(str, names)) == labels else labels, stored=True)

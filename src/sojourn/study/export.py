@@ -13,6 +13,7 @@ from sojourn.errors import FileError, ParameterError, require
 from sojourn.model.files import replacing
 from sojourn.simulation.regret import COLUMNS as ARRAYS
 from sojourn.simulation.regret import REGRETS
+from sojourn.study.schema import from_store
 from sojourn.study.store import Store
 
 COLUMNS = dict(zip(("epoch", "time", "reward", *REGRETS), ARRAYS, strict=True))  # column of the export: array of the result
@@ -36,6 +37,7 @@ def blocks(store: Store) -> Iterator[dict[str, list[Any] | np.ndarray]]:
         }
 
 
+@from_store
 def export(store: Store, path: str | PathLike[str]) -> tuple[int, int]:
     """Write the finished replications to `path` (.csv or .parquet), whole or not at all; return (finished, missing)."""
     path = Path(path)

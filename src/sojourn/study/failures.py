@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn.control.database import checksum, transaction
 from sojourn.model.pack import canonical
-from sojourn.study.schema import speaking
+from sojourn.study.schema import from_store, speaking
 
 if TYPE_CHECKING:
     from sojourn.study.store import Store
@@ -85,6 +85,7 @@ def failure_rows(store: Store) -> list[tuple[Any, ...]]:
     return [(*row[:5], json.loads(row[5])) for row in (store._checked("failures", row) for row in rows)]
 
 
+@from_store
 def failures_in(store: Store) -> list[Failure]:
     """Return the replications that failed and have not succeeded since, models and learners in the order of the study."""
     rows = failure_rows(store)

@@ -6,11 +6,13 @@ from typing import Any
 
 from sojourn.errors import ParameterError, StoreError
 from sojourn.study.entries import LearnerEntry, ModelEntry
+from sojourn.study.schema import from_store
 from sojourn.study.spec import Spec
 from sojourn.study.store import Store, StoredLearner
 from sojourn.study.task import first_state
 
 
+@from_store
 def stored_spec(store: Store, replications: int | None = None) -> Spec:
     """Return the study in a store; running it computes what is missing, under the same keys."""
     horizon = store.horizon

@@ -5,10 +5,17 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
-from sojourn.control.database import Words, open_reading, open_writing, said, transaction
-from sojourn.errors import StoreError
+import numpy as np
+
+from sojourn.control.database import Words, intact, open_reading, open_writing, said, transaction
+from sojourn.errors import ParameterError, StoreError
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 APPLICATION_ID = 0x534A524E  # "SJRN" in the file's header
 FORMAT = 1
@@ -98,6 +105,18 @@ def _migrate(database: sqlite3.Connection, path: Path, version: int, write: bool
 def speaking(path: Path) -> contextlib.AbstractContextManager[None]:
     """Turn SQLite's errors into sentences that say what is safe and what to do."""
     return said(path, WORDS)
+
+
+def from_store(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a function whose first argument is a Store say it in words where the store's content cannot be what was written."""
+
+    @wraps(function)
+    def told(*values: P.args, **options: P.kwargs) -> R:
+        store: Any = next(value for value in (*values, *options.values()) if hasattr(value, "path"))
+        with intact(store.path, WORDS, ParameterError), np.errstate(all="ignore"):
+            return function(*values, **options)
+
+    return told
 
 
 def damaged(what: str) -> str:

@@ -19,6 +19,7 @@ from sojourn.model.names import decoded
 from sojourn.model.numbers import shown
 from sojourn.model.pack import storable
 from sojourn.model.scalars import is_number, is_whole, positive, whole
+from sojourn.model.words import has_hidden
 from sojourn.simulation.holding import holding_laws
 from sojourn.study.entries import LearnerEntry, ModelEntry
 from sojourn.study.said import as_table
@@ -27,6 +28,7 @@ from sojourn.study.toml import to_toml
 STUDY_KEYS = ("name", "epochs", "time", "replications", "seed", "checkpoints", "common_random_numbers", "start")
 MAX_EPOCHS = 2**53  # above this a count is no longer exact as a float
 DEFAULT_CHECKPOINTS = 200
+TEXT = "a text that is not empty and holds no control characters or others that nobody sees"
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +142,7 @@ def _head(table: Any, problems: list[str]) -> dict[str, Any]:
             problems.append("[study] has no key " + _guess(key, STUDY_KEYS))
     out: dict[str, Any] = {"start": decoded(table.get("start")), "name": table.get("name", "")}
     if not _is_text(out["name"]):
-        problems.append(f"[study] name is {out['name']!r}; it must be a text that is not empty.")
+        problems.append(f"[study] name is {out['name']!r}; it must be {TEXT}.")
     out["epochs"] = _whole(table, "epochs", None, 1, MAX_EPOCHS, problems)
     out["time"] = _positive(table, "time", problems)
     if "epochs" not in table and "time" not in table and table:
@@ -245,7 +247,7 @@ def _model(entry: Any, number: int, folder: Path | None, problems: list[str]) ->
         return None
     label = entry.get("label", Path(entry["file"]).stem if ways[0] == "file" else model.name or f"model {number}")
     if not _is_text(label):
-        problems.append(f"{where}: label is {label!r}; it must be a text that is not empty.")
+        problems.append(f"{where}: label is {label!r}; it must be {TEXT}.")
         return None
     return ModelEntry(label, {k: v for k, v in entry.items() if k != "model"} | {"label": label}, model, entry.get("holding_times"))
 
@@ -284,7 +286,7 @@ def _learner(entry: Any, number: int, folder: Path | None, problems: list[str]) 
     label = entry.get("label") or _default_label(name or str(home).partition(":")[2], parameters)
     supports = entry.get("supports", False)
     if not _is_text(label) or not isinstance(supports, bool):
-        problems.append(f"{where}: label is {label!r} and supports is {supports!r}; they must be a text, and true or false.")
+        problems.append(f"{where}: label is {label!r} and supports is {supports!r}; they must be {TEXT}, and true or false.")
         return None
     found = LearnerEntry(label, name, home, parameters, supports, folder if home else None)
     wrong = [
@@ -297,8 +299,8 @@ def _learner(entry: Any, number: int, folder: Path | None, problems: list[str]) 
 
 
 def _is_text(value: Any) -> bool:
-    """Return whether a name can be written: a text that is not empty and holds no half of a character pair."""
-    return isinstance(value, str) and bool(value.strip()) and not any("\ud800" <= char <= "\udfff" for char in value)
+    """Return whether a name can be written and read: a text that is not empty and hides nothing."""
+    return isinstance(value, str) and bool(value.strip()) and not has_hidden(value)
 
 
 def _default_label(name: str, parameters: dict[str, Any]) -> str:

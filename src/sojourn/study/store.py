@@ -19,7 +19,7 @@ from sojourn.model.pack import canonical, digest, unpack
 from sojourn.study.entries import key_with_events, unpacked_model
 from sojourn.study.failures import failure_rows
 from sojourn.study.lock import Lock
-from sojourn.study.schema import RESULTS, connect, damaged, prepare, speaking
+from sojourn.study.schema import RESULTS, connect, damaged, from_store, prepare, speaking
 
 
 @dataclass(frozen=True)
@@ -218,6 +218,7 @@ class Store:
         _, key, model, learner, replication, code, seconds, payload = self._checked("results", rows[0])
         return Result(model, learner, replication, key, payload, seconds, code)
 
+    @from_store
     def verify(self) -> int:
         """Return the number of finished replications, after checking every page, row and count; raise where one is wrong."""
         said = [row[0] for row in self._rows("PRAGMA integrity_check(3)")]
@@ -230,6 +231,7 @@ class Store:
             raise StoreError(f"the store {self.path}: " + damaged(f"{found} replications are readable, {count} were acknowledged"))
         return found
 
+    @from_store
     def content_hash(self) -> str:
         """Return one hash over all finished replications in their fixed order: equal stores of equal studies agree."""
         total = hashlib.sha256()

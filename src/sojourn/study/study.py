@@ -18,6 +18,7 @@ from sojourn.study.failures import Failure, failure_text, failures_in
 from sojourn.study.progress import display
 from sojourn.study.repeat import repeated
 from sojourn.study.run import SLICE_SECONDS, Tally, Watcher, run_study
+from sojourn.study.schema import from_store
 from sojourn.study.spec import Spec, checked_study, read_study
 from sojourn.study.store import Store
 from sojourn.study.summary import Summary, summarize
@@ -194,6 +195,7 @@ def default_store(spec: Spec) -> Path:
     return Path(re.sub(r"[^\w.-]+", "-", spec.name).strip("-") or "study").with_suffix(".sqlite")
 
 
+@from_store
 def status(store: Store) -> dict[str, Any]:
     """Return what a store holds, as plain data."""
     done, failed = store.counts(), Counter((one.model, one.learner) for one in failures_in(store))

@@ -13,6 +13,7 @@ from sojourn.study.bounds import Bounds, Floor, bounds_of, told
 from sojourn.study.export import missing
 from sojourn.study.failures import Failure, failures_in
 from sojourn.study.growth import slopes
+from sojourn.study.schema import from_store
 from sojourn.study.statistics import Comparison, compare, holm, mean_band
 from sojourn.study.store import Store
 
@@ -127,6 +128,7 @@ class Summary:
         return summary_html(self)
 
 
+@from_store
 def curves_of(store: Store, regret: str = "pseudo") -> list[Curves]:
     """Return the runs of every cell that has any, models and learners in the order of the study."""
     if regret not in REGRETS:
@@ -178,12 +180,13 @@ def _curves(store: Store, model_id: int, learner_id: int, model: str, learner: s
     )
 
 
+@from_store
 def summarize(store: Store, regret: str = "pseudo", band: str = "t") -> Summary:
     """Return the study in numbers; `regret` is pseudo, regret, completed or adjusted, `band` is t or bootstrap."""
     curves = curves_of(store, regret)
     entries = store.learners()
     parameters = [(e.source["name"], e.source["said"]) for e in entries]
-    knew = {e.label: told(e.source["name"], e.source["said"]) for e in entries}
+    knew = {e.label: told(e.source) for e in entries}
     bounds = {m.label: bounds_of(m.model, parameters, store.horizon["epochs"], knew.values(), m.source.get("holding_times"))
               for m in store.models()}
     models = {m.label: m.model for m in store.models()}

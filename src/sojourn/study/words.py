@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -204,6 +205,22 @@ def without_bound(summary: Summary) -> list[str]:
     return found
 
 
+def in_markdown(text: str) -> str:
+    """Return a text as Markdown that shows it as it stands: a name may hold stars, brackets, dollars, tags.
+
+    >>> print(in_markdown("C_u(M) of [*x*](y) <b>"))
+    C_u(M) of \\[\\*x\\*\\](y) &lt;b&gt;
+    """
+    return re.sub(r"([\\`*#\[\]|~$]|(?<!\w)_|_(?!\w))", r"\\\1", escape(" ".join(text.split("\n")), quote=False))
+
+
+def fenced(text: str, kind: str = "") -> str:
+    """Return a text as a block of code, between fences longer than any in it."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{kind}\n{text.rstrip()}\n{fence}"
+
+
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table.
 
@@ -214,7 +231,7 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """
 
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(escape(cell, quote=False).replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(map(in_markdown, cells)) + " |"
 
     return "\n".join([line(head), "|" + "---|" * len(head), *map(line, rows)])
 

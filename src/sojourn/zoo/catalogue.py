@@ -56,12 +56,20 @@ def families() -> list[str]:
 def family(name: str) -> Family:
     """Return a family by name; underscores count as hyphens."""
     key = name.replace("_", "-") if isinstance(name, str) else name
-    if key in FILES:
-        found: Family = import_module(f"sojourn.zoo.{FILES[key]}").FAMILY
-        return found
-    if key in _brought():
+    if key not in FILES and key in _brought():
         return _brought()[key]
-    raise ParameterError(unknown_name("zoo model", name, families()))
+    if key not in FILES:
+        raise ParameterError(unknown_name("zoo model", name, families()))
+    return our_family(key)
+
+
+def our_family(name: str) -> Family:
+    """Return a family of our own by name; nothing else is imported."""
+    key = name.replace("_", "-")
+    if key not in FILES:
+        raise ParameterError(unknown_name("zoo model", name, FILES))
+    found: Family = import_module(f"sojourn.zoo.{FILES[key]}").FAMILY
+    return found
 
 
 def make(name: str, **parameters: Any) -> CTMDP:
