@@ -10,6 +10,7 @@ import numpy as np
 
 from sojourn.errors import StoreError
 from sojourn.model.numbers import shown
+from sojourn.model.words import visible
 from sojourn.study.code import fingerprint, versions
 from sojourn.study.compare import difference
 from sojourn.study.earlier import as_begun
@@ -36,7 +37,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        return f"{self.learner.label} on {self.model.label}"
+        return visible(f"{self.learner.label} on {self.model.label}")
 
 
 def adopt(

@@ -48,6 +48,8 @@ def connect(path: Path, write: bool) -> sqlite3.Connection:
         raise StoreError(f"there is no store {path}; `sojourn study run FILE --store {path}` makes one.")
     if path.is_dir():
         raise StoreError(f"{path} is a folder; a store is one file, such as {path / 'study.sqlite'}.")
+    if path.exists() and not path.is_file():
+        raise StoreError(f"{path} is not a regular file; a store is one. Choose another --store.")
     with speaking(path):
         return open_writing(path) if write else open_reading(path)
 

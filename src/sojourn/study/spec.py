@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 from sojourn.errors import FileError, ParameterError, SojournError, unknown_name
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.model.ctmdp import CTMDP
-from sojourn.model.files import file_path, load
+from sojourn.model.files import file_path, load, regular_file
 from sojourn.model.names import decoded
 from sojourn.model.numbers import shown
 from sojourn.model.pack import storable
@@ -26,6 +27,7 @@ from sojourn.study.said import as_table
 from sojourn.study.toml import to_toml
 
 STUDY_KEYS = ("name", "epochs", "time", "replications", "seed", "checkpoints", "common_random_numbers", "start")
+MAX_BYTES = 10**7  # of a study file
 MAX_EPOCHS = 2**53  # above this a count is no longer exact as a float
 DEFAULT_CHECKPOINTS = 200
 TEXT = "a text that is not empty and holds no control characters or others that nobody sees"
@@ -74,14 +76,11 @@ class Spec:
 def read_study(path: str | PathLike[str]) -> Spec:
     """Return the study in a TOML file; files it names are looked up beside it."""
     path = file_path(path)
+    if not os.path.lexists(path):
+        raise FileError(f"there is no study file {str(path)!r}; give the path of a TOML file.")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = regular_file(path, "a study", most=MAX_BYTES).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
         raw = tomllib.loads(text)
-    except FileNotFoundError:
-        raise FileError(f"there is no study file {str(path)!r}; give the path of a TOML file.") from None
-    except OSError as error:
-        why = error.strerror or error
-        raise FileError(f"cannot read the study file {str(path)!r}: {why}. Give the path of a TOML file.") from error
     except RecursionError:
         raise FileError(f"{path} nests its brackets too deep; a study needs three levels.") from None
     except ValueError as error:  # not TOML, not UTF-8, a number of thousands of digits, a name that no file can have

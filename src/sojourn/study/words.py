@@ -11,7 +11,7 @@ import numpy as np
 
 from sojourn.learn.saving import settings_in_words
 from sojourn.model.columns import stacked
-from sojourn.model.words import html_card
+from sojourn.model.words import html_card, visible
 from sojourn.study.bounds import TOLD
 from sojourn.study.failures import failure_lines
 
@@ -169,7 +169,7 @@ def summary_text(summary: Summary, width: int = 0) -> str:
         parts += ["", tests_made(summary), *stacked(COMPARISON_HEAD, comparison_rows(summary), width)]
     for sentence in (*without_bound(summary), *structure_lines(summary)):
         parts += ["", sentence]
-    return "\n".join(parts)
+    return visible("\n".join(parts))
 
 
 def summary_html(summary: Summary) -> str:
@@ -179,7 +179,7 @@ def summary_html(summary: Summary) -> str:
     cards = [html_card(headline(summary), FINAL_HEAD, final_rows(summary), notes)]
     if summary.comparisons:
         cards.append(html_card(tests_made(summary), COMPARISON_HEAD, comparison_rows(summary)))
-    return "".join(cards)
+    return visible("".join(cards))
 
 
 def bounds_used(summary: Summary) -> list[str]:
