@@ -315,8 +315,8 @@ def _logs(folder: Path, kind: str) -> list[bytes]:
 
 
 def _policies(folder: Path, kind: str) -> list[bytes]:
-    return [text.encode() for text in ('[0, 1, 1]', '["0", "1", "0"]', '{"A": 0, "B": 1, "C": 1}', "[[1, 0], [0.5, 0.5], [0, 1]]",
-                                       "policy=[0,1,1],delta=0.1")]
+    return [text.encode() for text in ('[0, 1, 1]', '["quick", "slow", "quick"]', '{"A": "slow", "B": 1, "C": "quick"}',
+                                       "[[1, 0], [0.5, 0.5], [0, 1]]", "policy=[0,1,1],delta=0.1")]
 
 
 def _controllers(folder: Path, kind: str) -> list[bytes]:
@@ -392,7 +392,7 @@ def check_policy(path: Path, folder: Path) -> None:
         except (ValueError, RecursionError):
             raise SojournError("it is not JSON") from None
         read_policy(said, known)
-        KNOWN.policy_pairs(said)
+        sojourn.evaluate(KNOWN, said)
     else:
         given = parse_parameters(text)
         read_policy(given.get("policy"), known)
@@ -437,14 +437,14 @@ def damaged(kind: str, data: bytes, rng: np.random.Generator, folder: Path) -> b
         return ways[kind](data, rng)
 
 
-def try_one(kind: str, data: bytes, folder: Path, memory: int) -> str:
+def try_one(kind: str, data: bytes, folder: Path, memory: int, seconds: float | None = None) -> str:
     """Return "loaded" or "refused", or what went wrong; so much memory had been used before."""
     path = folder / f"fuzzed.{SUFFIX.get(kind, kind)}"
     for beside in ("", "-wal", "-shm", "-journal"):
         Path(f"{path}{beside}").unlink(missing_ok=True)
     path.write_bytes(data)
     try:
-        with at_most(LIMIT_SECONDS), warnings.catch_warnings():
+        with at_most(LIMIT_SECONDS if seconds is None else seconds), warnings.catch_warnings():
             warnings.simplefilter("error")  # a stray warning of numpy's is a failure too
             warnings.simplefilter("ignore", SojournWarning)
             CHECKS[kind](path, folder)
@@ -476,6 +476,15 @@ class Campaign:
         self.edges = np.cumsum(shares / shares.sum())
         self.counts: Counter = Counter()
         self.failures: list[str] = []
+        self._read_good_files()
+
+    def _read_good_files(self) -> None:
+        """Good files must be read; it also loads every compiled part that the children then have."""
+        for kind, files in self.good.items():
+            for data in files:
+                answer = try_one(kind, data, self.folder, peak(), seconds=600.0)
+                if answer != "loaded":
+                    raise AssertionError(f"a good {kind} file: {answer}")
 
     def file(self, number: int) -> tuple[str, bytes]:
         """Return the kind and the bytes of file `number`."""

@@ -59,8 +59,9 @@ def check_counts(found: Mapping[str, np.ndarray], n_states: int, n_pairs: int, u
         values = found[name]
         if values.size and not (np.isfinite(values).all() and values.min() >= 0 and values.max() < MAX_SCALAR):
             raise _wrong(f"counts[{name!r}]", values, "finite numbers of at least 0")
-    if unfinished is not None and not (unfinished.shape == (n_pairs,) and np.isfinite(unfinished).all() and (unfinished >= 0).all()):
-        raise _wrong("counts['unfinished']", unfinished, f"an array of {n_pairs} times")
+    waiting = np.zeros(n_pairs) if unfinished is None else unfinished
+    if waiting.shape != (n_pairs,) or not np.isfinite(waiting).all() or (waiting < 0).any():
+        raise _wrong("counts['unfinished']", waiting, f"an array of {n_pairs} times")
     if not np.isfinite(found["reward_sum"]).all():
         raise _wrong("counts['reward_sum']", found["reward_sum"], "finite numbers")
 

@@ -65,7 +65,8 @@ def check_layout(known: Knowledge) -> None:
     if known.n_states * known.n_actions > MAX_TABLE * known.n_pairs + 10**7:
         raise ModelError(f"the knowledge names {known.n_states} states and {known.n_actions} actions for {known.n_pairs} pairs.")
     if (known.support_start is None) != (known.support_state is None):
-        raise ModelError("the knowledge has one half of the supports only.")
+        raise ModelError(f"the knowledge has support_start {shown(known.support_start)} and support_state "
+                         f"{shown(known.support_state)}; it must have both or neither.")
     if known.support_start is not None and known.support_state is not None:
         if len(known.support_start) != known.n_pairs + 1:
             raise ModelError(f"support_start of the knowledge has {len(known.support_start)} entries for {known.n_pairs} pairs.")
