@@ -7,6 +7,7 @@ from scipy import special, stats
 import sojourn
 from control_plant import MODEL, Plant, drive
 from cut_logs import stamped, two_state
+from sojourn.control import controller as controlling
 from sojourn.control import fit as fitting
 from sojourn.control import fit_events as fitting_events
 from sojourn.control.controller import Controller
@@ -89,7 +90,8 @@ def test_sojourns_joined_in_this_way_are_exponential_however_they_were_cut():
 
 
 @pytest.mark.parametrize("kind", ["tabular", "events"])
-def test_a_controller_that_imports_a_log_estimates_as_the_fit_does_and_goes_on(tmp_path, kind):
+def test_a_controller_that_imports_a_log_estimates_as_the_fit_does_and_goes_on(tmp_path, kind, monkeypatch):
+    monkeypatch.setattr(controlling, "MAX_CHUNK", 13)  # rows in one note of the journal
     model, told, which = (MODEL, KNOWN, "ct-kl-ucrl") if kind == "tabular" else (QUEUE, TOLD, "events-ce")
     log = stamped(model, np.full(40, 1.5), 6)
     found = sojourn.fit(log, knowledge=told)
