@@ -6,7 +6,7 @@ Each round a process (forked from this warmed one; `--fresh` of them started ane
 plant whose events are functions of their number, and says `seq answer` through a pipe after each acknowledgement; it is killed
 at a random instant.  Then every acknowledged report must be in the file, with its answer.  After every `--rounds` kills the whole
 file is judged: chain, fold equal to journal, every row what the plant reported; and an uninterrupted controller fed the same
-reports must be in the same state to the last byte.  The script can be stopped and started again: what it has counted is in the
+reports must be in the same state to the last byte (unless a kill in the middle of a write was noted as a torn one: `torn`).  The script can be stopped and started again: what it has counted is in the
 folder. A process kill does not need a real disk: what the kernel has been given survives it.  For losses of power see
 control_power.py.
 
@@ -150,7 +150,9 @@ def campaign(folder: Path, kills: int, fresh: int, rounds: int, mutant: str = ""
         counts["wrong"] += judge(path, acknowledged) if whole else missing(path, new)
         if whole:
             counts["judged"] += 1
-            counts["wrong"] += [] if counts["wrong"] or late else compared(folder, path)
+            wrong, torn = ([], 0) if counts["wrong"] or late else compared(folder, path)
+            counts["wrong"] += wrong
+            counts["torn"] = counts.get("torn", 0) + torn
             if not counts["wrong"]:
                 for old in folder.glob("plant.control*"):
                     old.unlink()
@@ -162,17 +164,18 @@ def campaign(folder: Path, kills: int, fresh: int, rounds: int, mutant: str = ""
     return counts
 
 
-def compared(folder: Path, path: Path) -> list[str]:
-    """Compare with a controller that was never interrupted."""
+def compared(folder: Path, path: Path) -> tuple[list[str], int]:
+    """Compare with a controller that was never interrupted; return also how many torn writes were noted, where they differ."""
     twin = folder / "twin.control"
     twin.unlink(missing_ok=True)
     create(twin)
     with Controller.open(path) as killed, Controller.open(twin) as whole:
         whole.report_many({"seq": o.seq, "holding_time": o.holding_time, "next_state": o.next_state}
                           for o in killed.observations())
-        same = killed._fold.to_bytes() == whole._fold.to_bytes()
+        torn = sum(alarm.kind == "torn write" for alarm in killed.alarms)
+        same = torn or killed._fold.to_bytes() == whole._fold.to_bytes()
     twin.unlink()
-    return [] if same else ["the state differs from that of a controller that was never interrupted"]
+    return ([] if same else ["the state differs from that of a controller that was never interrupted"]), torn
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from sojourn.control import journal as journals
 from sojourn.control.controller import Controller
 from sojourn.control.database import checksum, open_writing
 from sojourn.control.journal import Journal, Report, first_link, linked
-from sojourn.control.wal import HEAD
+from sojourn.control.wal import FRAME, HEAD
 from sojourn.errors import ControlError, SojournError
 
 
@@ -120,12 +120,14 @@ def test_a_file_whose_log_sqlite_could_not_begin_is_not_written_to(monkeypatch, 
     assert (tmp_path / "a").read_bytes() == before
 
 
-def test_a_process_that_is_killed_between_two_writes_of_its_first_report_leaves_no_damage(tmp_path):
-    """Behind the header of the log nothing old is left, which would look like a damaged transaction."""
-    journal = made(tmp_path / "a", 0.5, 0.25)
+def test_little_of_the_old_log_is_left_where_the_next_reports_are_written(tmp_path):
+    """A process that is killed while it writes over an old page would leave what looks like damage; behind the end it does not."""
+    journal = made(tmp_path / "a")
+    for seq in range(1, 30):
+        journal.append([row(seq, 0.5)])
     log = tmp_path / "a-wal"
-    assert log.stat().st_size > HEAD
+    assert log.stat().st_size > HEAD + 29 * 4096
     journal.abandon()
     again = Journal(tmp_path / "a")
-    assert log.stat().st_size == HEAD and not again.torn
+    assert HEAD < log.stat().st_size < HEAD + 4 * (FRAME + 4096) and again.head.seq == 29 and not again.torn
     again.close()

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from sojourn.control.database import attached, checksum, close_writing, open_reading, open_writing, said, transaction
 from sojourn.control.lock import Ownership
 from sojourn.control.schema import WORDS, check_header, damaged, make_tables, prepare, sync_folder
-from sojourn.control.wal import Log, examine, set_aside, shorten, stray, without_log
+from sojourn.control.wal import Log, examine, set_aside, stray, without_log
 from sojourn.errors import ControlError
 
 BATCH = 4096  # rows read at once
@@ -101,8 +101,9 @@ class Journal:
     """The journal at `path`.  Opened for writing it has one owner; reading needs no lock and may go on meanwhile.
 
     `torn` says that the last write was found incomplete: the power failed before it was acknowledged, or its last bytes are
-    damaged.  Where the log is gone or damaged, acknowledged reports may be missing: that is refused, unless `accept_loss`; then
-    `lost` says what was found, and every page and row of the rest has been checked.
+    damaged.  (A kill in the middle of a write leaves the same where it wrote over what the log held before.)  Where the log is
+    gone or damaged, acknowledged reports may be missing: that is refused, unless `accept_loss`; then `lost` says what was found,
+    and every page and row of the rest has been checked.
     """
 
     def __init__(self, path: Path, write: bool = True, accept_loss: bool = False):
@@ -211,21 +212,22 @@ class Journal:
     def _settle(self) -> None:
         """Copy all of the log into the file, synced: what was written before a failed sync is written again.
 
-        Of the log its header stays, since it belongs to the file: the next transaction begins behind it.
+        The log is not emptied, since it belongs to the file; the next transaction is written over its beginning.
         """
         busy, _, _ = self.database.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
         if busy:
             raise ControlError(f"the controller {self.path} is being read by another program; try again when it is done.")
-        shorten(self.path)
 
     def _take_over(self) -> None:
         """Write that we are the owner now, and that the log belongs to the file: whoever had it before can write nothing more."""
         with said(self.path, WORDS):
+            self.database.execute("PRAGMA journal_size_limit = 0")  # this commit cuts off what is left of the old log (see `torn`)
             with transaction(self.database):
                 self.token = int(json.loads(self.meta("owner"))["token"]) + 1
                 who = f"process {self._pid} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}"
                 _set(self.database, "owner", json.dumps({"token": self.token, "who": who, "log": True}))
                 _set(self.database, "closed", "null")
+            self.database.execute("PRAGMA journal_size_limit = -1")  # a log that is not cut and grown again is synced faster
             self._settle()
 
     def close(self) -> None:

@@ -9,7 +9,6 @@ The layout of the log: https://www.sqlite.org/fileformat2.html#the_write_ahead_l
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import struct
@@ -135,16 +134,6 @@ def without_log(path: Path) -> bool:
         return os.stat(f"{path}-wal").st_size == 0
     except FileNotFoundError:
         return True
-
-
-def shorten(path: Path) -> None:
-    """Leave of a log only its header; all of it has been copied to the database, and nobody reads it (a RESTART checkpoint).
-
-    Otherwise the next transactions would overwrite it, and one that was interrupted in between would look like a damaged one.
-    """
-    with contextlib.suppress(OSError):
-        if not without_log(path):
-            os.truncate(f"{path}-wal", HEAD)
 
 
 def stray(path: Path) -> str:
