@@ -6,9 +6,9 @@ Each round a process (forked from this warmed one; `--fresh` of them started ane
 plant whose events are functions of their number, and says `seq answer` through a pipe after each acknowledgement; it is killed
 at a random instant.  Then every acknowledged report must be in the file, with its answer.  After every `--rounds` kills the whole
 file is judged: chain, fold equal to journal, every row what the plant reported; and an uninterrupted controller fed the same
-reports must be in the same state to the last byte (unless a kill in the middle of a write was noted as a torn one: `torn`).  The script can be stopped and started again: what it has counted is in the
-folder. A process kill does not need a real disk: what the kernel has been given survives it.  For losses of power see
-control_power.py.
+reports must be in the same state to the last byte (unless a kill in the middle of a write was noted as a torn one: `torn`).
+The script can be stopped and started again: what it has counted is in the folder. A process kill does not need a real disk:
+what the kernel has been given survives it. For losses of power see control_power.py.
 
 `--late K` lets plans come late (then nothing uninterrupted can be compared, since it depends on times when they come).
 `--mutant early` acknowledges before it commits, and must be caught.
