@@ -22,6 +22,7 @@ REMEDIES = [  # what Python says, what the command line says
      "no --action is given, but this controller only advises (it was made with --shadow)"),
     (r"A controller made with a `safe_action` takes", "A controller made with --safe-action takes"),
     (r"give it: Controller\.open\(path, learner=\.\.\.\)", "only Python can open it, which can be given the learner's class"),
+    (r"`estimate\(\)`", "`sojourn control estimate PATH`"),
     (r"say which, with event=\.\.\.", "say which, with --event NAME"),
     (r"report silent=\{name: times\}", "report --silent EVENT TIMES, once for each"),
     (r"tell it with model\.knowledge\(events=True\)", "create the controller with --events"),
