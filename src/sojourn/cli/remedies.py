@@ -26,6 +26,7 @@ REMEDIES = [  # what Python says, what the command line says
     (r"say which, with event=\.\.\.", "say which, with --event NAME"),
     (r"report silent=\{name: times\}", "report --silent EVENT TIMES, once for each"),
     (r"tell it with model\.knowledge\(events=True\)", "create the controller with --events"),
+    (r"and at `estimate\(\)`", "and at `sojourn control estimate PATH`"),
     # logs
     (r"Rename its columns \(`columns=\{'theirs': 'ours'\}`\)", "Rename its columns (--column THEIRS=OURS)"),
     (r"say contiguous=False", "give --not-contiguous"),
@@ -33,7 +34,9 @@ REMEDIES = [  # what Python says, what the command line says
     (r"max_bytes=\.\.\., or --max-bytes for the command", "--max-bytes BYTES"),
     # models
     (r"`load\(path, reward=[^`]*\)`, or `(--reward [^`]*)`", r"`sojourn convert IN OUT \1`"),
-    (r" with `model\.save`", ""),
+    (r" with `(?:model|run)\.save`", ""),
+    (r"[Ii]f you trust (the file|it), allow more: `max_bytes=[^`]*`", r"If you trust \1, a Python program can allow more"),
+    (r"; or allow more: `max_bytes=\.\.\.`", ""),
     (r" \(`normalize_rows=True`\)", ""),
     (r" \(admissible=False\)", ""),
     (r" \(or in explore give `label=repr`\)", ""),

@@ -35,7 +35,7 @@ def header(learner: Learner) -> dict[str, Any]:
 def refuse_others(learner: Learner, state: dict[str, Any]) -> None:
     """Raise if `state` is of another learner, of other parameters, of another model, or of a later format."""
     if not isinstance(state, Mapping):
-        raise ParameterError(f"the saved state is {shown(state)}; it must be a dict, as state() returns it.")
+        raise ParameterError(f"the saved state is {shown(state)}; it must be a dict.")
     found = int(state.get("format", 1))
     if found > FORMAT:
         raise ParameterError(f"the saved state has format {found}; this version reads formats up to {FORMAT}. Use a newer one.")
