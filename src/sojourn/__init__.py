@@ -55,7 +55,9 @@ def __getattr__(name: str) -> Any:
         return value
     if name in _MODULES:
         return import_module(f"sojourn.{name}")
-    raise AttributeError(f"module 'sojourn' has no attribute {name!r}; public names: {', '.join(sorted(_HOME))}")
+    from sojourn.errors import unknown_name
+
+    raise AttributeError(f"module 'sojourn' has {unknown_name('attribute', name, _HOME)}")
 
 
 def __dir__() -> list[str]:

@@ -1,9 +1,14 @@
 """The errors a user can meet.  Each message names the entry, its value, the rule and the remedy."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 COMPARED = 50  # characters of a name that are compared when a near one is looked for
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class SojournError(Exception):
@@ -81,12 +86,43 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     "no learner named 'ctucrl'; did you mean 'ct-ucrl'? Known: ct-imed, ct-ucrl"
     """
     options = sorted(known)
-    near = options if len(options) <= 1000 else [o for o in options if o[:1] == str(name)[:1]][:1000]
-    short = {option[:COMPARED]: option for option in reversed(near)}  # comparing takes the product of the lengths
-    close = get_close_matches(str(name)[:COMPARED], short, n=1, cutoff=0.5)
-    guess = f"; did you mean {_cut(short[close[0]])!r}?" if close else "."
+    close = nearest_name(str(name), options)
+    guess = f"; did you mean {_cut(close)!r}?" if close else "."
     listed = ", ".join(map(_cut, options[:40])) + (f", ... ({len(options)} in all)" if len(options) > 40 else "")
     return f"no {kind} named {_cut(str(name))!r}{guess} Known: {listed}"
+
+
+def nearest_name(name: str, options: list[str]) -> str:
+    """Return the option that `name` most likely means, by its initials, its letters or a part of it; empty if there is none.
+
+    >>> [nearest_name(name, ["linear-programming", "policy-iteration"]) for name in ("lp", "polcy-iteration", "policy", "x")]
+    ['linear-programming', 'policy-iteration', 'policy-iteration', '']
+    """
+    near = options if len(options) <= 1000 else [o for o in options if o[:1] == name[:1]][:1000]
+    initials = [o for o in near if len(name) > 1 and name.lower() == "".join(re.findall(r"(?:^|[\W_])(\w)", o[:COMPARED])).lower()]
+    short = {option[:COMPARED]: option for option in reversed(near)}  # comparing takes the product of the lengths
+    close = [short[found] for found in get_close_matches(name[:COMPARED], short, n=1, cutoff=0.5)]
+    holding = [o for o in near if len(name) > 2 and name.lower() in o[:COMPARED].lower()]
+    return next(iter([*initials, *close, *holding]), "")
+
+
+def names_keywords(function: Callable[P, R]) -> Callable[P, R]:
+    """Let the TypeError for a keyword that `function` does not have name the nearest one that it has."""
+    code = function.__code__  # type: ignore[attr-defined]
+    known = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
+
+    @wraps(function)
+    def call(*given: P.args, **named: P.kwargs) -> R:
+        try:
+            return function(*given, **named)
+        except TypeError:
+            unknown = [name for name in named if name not in known]
+            if not unknown:
+                raise
+            called = function.__qualname__.removesuffix(".__init__")
+            raise TypeError(f"{called}() has {unknown_name('keyword', unknown[0], known)}") from None
+
+    return call
 
 
 def _cut(text: str) -> str:

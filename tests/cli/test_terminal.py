@@ -33,6 +33,7 @@ def test_on_a_narrow_terminal_lines_are_folded_and_on_none_they_are_not(monkeypa
 def test_what_takes_long_says_so_and_wipes_its_line(monkeypatch, capsys):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(progress, "EVERY", 0.001)
+    monkeypatch.setattr(progress, "is_terminal", lambda: True)
     said = threading.Event()
     monkeypatch.setattr(progress.Progress, "say", lambda line, text, say=progress.Progress.say: (say(line, text), said.set()))
     with waiting("counting"):

@@ -163,17 +163,62 @@ def test_the_radius_of_the_plain_mean_holds_for_the_exact_law_and_a_third_of_it_
 
 @pytest.mark.parametrize("estimator", ["mean", "median-of-means", "kl"])
 def test_a_run_with_any_estimator_can_be_cut_saved_and_gone_on_with(estimator):
+    """Long enough that the median of means has ruled out rates before the cut: its cells decide what comes after it."""
     model = make("three-state")
 
     def made():
         return CTUCRL(model.knowledge(), 0.05, radius_scale=0.05, estimator=estimator)
 
     whole, first, second = (Walk(model, made(), seed=4) for _ in range(3))
-    whole.advance(until_epoch=4_000)
-    first.advance(until_epoch=1_234)
+    whole.advance(until_epoch=20_000)
+    first.advance(until_epoch=9_000)
     second.restore(first.state())
-    second.advance(until_epoch=4_000)
+    second.advance(until_epoch=20_000)
     assert np.array_equal(whole.visits, second.visits)
+    sets = [walk.learner.plausible_now() for walk in (whole, second)]
+    assert np.isfinite(sets[0].holding_radius).sum() >= 3 and np.isfinite(first.learner.plausible_now().holding_radius).any()
+    for name in ("truncated_mean", "holding_radius", "rate_low", "rate_high"):
+        assert np.array_equal(getattr(sets[0], name), getattr(sets[1], name)), name
+
+
+def test_a_run_with_the_median_of_means_that_forgets_its_cells_at_a_cut_goes_another_way():
+    """What the test above is there to find: once its cells are lost, the mean holding times are others."""
+    model = make("three-state")
+    whole, second = (Walk(model, CTUCRL(model.knowledge(), 0.05, radius_scale=0.05, estimator="median-of-means"), seed=4)
+                     for _ in range(2))
+    whole.advance(until_epoch=9_000)
+    second.restore(whole.state())
+    second.learner.cells.sums[:] = 0.0
+    one, two = (walk.learner.plausible_now() for walk in (whole, second))
+    seen = np.isfinite(one.holding_radius)
+    assert seen.any() and (one.truncated_mean[seen] != two.truncated_mean[seen]).all()
+
+
+@pytest.mark.parametrize("scale", [0.05, 0.5, 3.0])
+@pytest.mark.parametrize("estimator", ["truncated", "mean", "median-of-means", "kl"])
+def test_the_radius_scale_multiplies_the_radius_of_every_estimator(estimator, scale):
+    """The divergence of kl counts as the square of a radius: its exponent is multiplied twice."""
+    model = CTMDP.from_arrays(np.ones((1, 1, 1)), [[2.0]], [[1.0]], rate_bounds=(1e-3, 1e3))
+    n = 8_000
+    times, nothing = np.random.default_rng(6).exponential(0.5, n), np.zeros(n, dtype=np.int64)
+
+    def seen(factor):
+        subject = CTUCRL(model.knowledge(), 0.05, radius_scale=factor, estimator=estimator)
+        subject.observe(History(nothing, nothing, times, nothing, np.ones(n)))
+        return subject.plausible_now()
+
+    one, other = seen(1.0), seen(scale)
+    assert other.truncated_mean[0] == one.truncated_mean[0] and np.isfinite(one.holding_radius[0])
+    if estimator != "kl":
+        assert other.holding_radius[0] == pytest.approx(scale * one.holding_radius[0], rel=1e-12)
+        return
+
+    def exponent(found):
+        ratio = found.truncated_mean[0] * np.array([found.rate_low[0], found.rate_high[0]])
+        return n * (ratio - 1 - np.log(ratio))
+
+    assert exponent(one) == pytest.approx(np.full(2, 7 * np.log(2 * (n + 1) / 0.05)), rel=1e-6)
+    assert exponent(other) == pytest.approx(scale**2 * exponent(one), rel=1e-6)
 
 
 def test_a_state_saved_before_there_was_an_estimator_is_taken_up():

@@ -212,3 +212,8 @@ def test_the_representation_states_sizes_and_rates(model):
     assert repr(model.replace(rate_bounds=None, name="")).endswith("7 transitions, rates [1, 5]>")
     hostile = model.replace(states=("<script>", "b", "c"))
     assert "<script>" not in hostile._repr_html_() and "&lt;script&gt;" in hostile._repr_html_()
+
+
+def test_one_choice_more_is_one_choice():
+    for actions, words in ((13, "and 1 more choice<"), (15, "and 3 more choices<")):
+        assert words in CTMDP.from_arrays(np.ones((1, actions, 1)), np.ones((1, actions)))._repr_html_()

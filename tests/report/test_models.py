@@ -58,6 +58,17 @@ def test_another_policy_can_be_shown():
     assert [t.get_text() for t in fig.axes[0].get_yticklabels()] == ["reject"]
 
 
+@pytest.mark.parametrize("kind", ["graph", "curves"])
+def test_the_gain_of_another_policy_is_not_called_optimal_and_is_proved_as_far_as_it_is(kind):
+    model = make("three-state")
+    worst = sojourn.evaluate(model, [1, 1, 0])
+    assert worst.gain < sojourn.solve(model).gain - 0.1
+    (words,) = [t.get_text() for t in plot_model(model, kind=kind, policy=[1, 1, 0]).texts if "per unit of time" in t.get_text()]
+    width = worst.gain_bounds[1] - worst.gain_bounds[0]
+    assert f"gain of the policy shown {worst.gain:.6g} per unit of time (proved to {width:.1g})" in words and "optimal" not in words
+    assert any("optimal gain" in t.get_text() for t in plot_model(model, kind=kind).texts)
+
+
 def test_every_default_model_has_a_kind_and_named_axes():
     for name in families():
         model = make(name)

@@ -1,5 +1,7 @@
 """The picture of a run shows what is true of it, and the bounds only where they hold."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -90,3 +92,14 @@ def test_a_picture_of_nothing_or_of_an_unknown_kind_is_refused(model):
         run.plot(path="run.txt")
     with pytest.raises(ParameterError, match="1 checkpoints"):
         simulate(model, [0, 1, 1], max_epochs=1).plot()
+
+
+def test_the_guide_calls_the_line_of_the_bound_what_it_is():
+    """docs/start.md shows the picture of a run and says which of its lines is the bound."""
+    model = make("three-state")
+    figure = plot_run(simulate(model, "ct-imed", max_epochs=3_000, seed=1))
+    (bound,) = [line for line in figure.axes[1].lines if "bound" in str(line.get_label())]
+    on, off = bound._dash_pattern[1][:2]
+    assert on == off < 3 * bound.get_linewidth()
+    text = (Path(__file__).parents[2] / "docs" / "start.md").read_text(encoding="utf-8")
+    assert "The dotted line there is C_u(M)" in text and "dashed" not in text

@@ -336,3 +336,10 @@ def test_a_law_whose_spread_is_beyond_floats_is_refused():
 def test_something_else_than_a_model_is_refused():
     with pytest.raises(ModelError, match=r"the model is None \(a NoneType\); it must be a CTMDP"):
         simulate(None, FIRST, max_epochs=5)
+
+
+@pytest.mark.parametrize("checkpoints", [1, 2, 9, 11, 37, 200])
+def test_the_table_of_a_run_begins_with_its_first_checkpoint_and_ends_with_its_last(checkpoints):
+    run = simulate(make("two-state"), [1, 0], max_epochs=12_345, checkpoints=checkpoints)
+    rows = re.findall(r"<tr><td>(.*?)</td>", run._repr_html_())
+    assert rows[-1] == "12,345" and rows[0] == f"{run.epochs[0]:,}" and len(rows) == min(9, len(run.epochs))

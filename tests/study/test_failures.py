@@ -10,6 +10,7 @@ import pytest
 
 from command_line import run
 from sojourn.errors import ParameterError, ReplicationError, StoreError, ToleranceError
+from sojourn.learn.abilities import called
 from sojourn.simulation.regret import yardstick
 from sojourn.solving.solve import solve
 from sojourn.study import task
@@ -227,7 +228,10 @@ def test_a_failed_replication_is_repeated_from_its_seed_with_its_error(small_stu
         study.run(workers=1)
     with pytest.raises(ZeroDivisionError, match="by design"):
         study.repeat("three-state", "brittle", 4)
-    assert study.repeat("three-state", "brittle", 3).done
+    again = study.repeat("three-state", "brittle", 3)
+    assert again.done
+    assert repr(again) == (f"<Replication of {called(again.walk.learner)} on {again.walk.model.name}: pseudo-regret "
+                           f"{again.points[-1].pseudo_regret:.6g} after {again.points[-1].epochs:,} decisions, ended>")
     for wrong, words in ((("two-state", "brittle", 4), "no model named"), (("three-state", "brittel", 4), "did you mean 'brittle'"),
                          (("three-state", "brittle", 10), "from 0 to 9")):
         with pytest.raises(ParameterError, match=words):

@@ -6,6 +6,7 @@ import click
 
 from sojourn.cli.common import Whole, json_option, learner_names, model_argument, print_json, read_model, say
 from sojourn.model.columns import columns
+from sojourn.model.words import left_over
 
 ROWS = 16
 
@@ -60,7 +61,7 @@ def in_words(model: Any) -> list[str]:
         rows.append((model.states.label(model.pair_state[k]), model.actions.label(model.pair_action[k]), f"{model.rate[k]:.6g}",
                      f"{model.expected_reward[k] + 0.0:.6g}", f"{model.running[k] + 0.0:.6g}", shown))
     table = columns(("state", "action", "rate", "reward", "running", "next"), rows, right=(2, 3, 4))
-    more = [f"... and {model.n_pairs - ROWS} more choices"] if model.n_pairs > ROWS else []
+    more = [f"... and {left_over(model.n_pairs - ROWS, 'choice')}"] if model.n_pairs > ROWS else []
     return [repr(model)[1:-1], "", *table, *more]
 
 

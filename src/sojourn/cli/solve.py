@@ -6,6 +6,7 @@ import click
 
 from sojourn.cli.common import NUMBER, json_option, model_argument, policy_object, print_json, read_model, say
 from sojourn.model.columns import columns
+from sojourn.model.words import left_over
 
 ROWS = 24
 
@@ -43,7 +44,7 @@ def in_words(solution: Any) -> list[str]:
     model, (lo, hi) = solution.model, solution.gain_bounds
     table = columns(("state", "action", "bias"), [(s, a, f"{h:.6f}") for s, a, h in solution.rows(ROWS)], right=(2,))
     if model.n_states > ROWS:
-        table.append(f"... and {model.n_states - ROWS} more states; `--json` prints them all")
+        table.append(f"... and {left_over(model.n_states - ROWS, 'state')}; `--json` prints them all")
     return [
         repr(model)[1:-1],
         f"gain    {solution.gain:.12g} per unit of time",

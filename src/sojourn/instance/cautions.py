@@ -9,12 +9,14 @@ import numpy as np
 
 from sojourn.errors import SojournError
 from sojourn.instance.lower_bound import visits_needed
+from sojourn.instance.proof import REFINED_STATES
 
 if TYPE_CHECKING:
     from sojourn.instance.difficulty import Difficulty
 
 USUAL = 1e6  # decisions of an ordinary study
 RARE = 0.1  # share of decisions below which good play "hardly ever" visits a state
+DIGITS = 1e-9  # relative width of a proved interval above which the reader is told
 PART = 0.1  # of what cannot be paid, below which a reason is not named
 
 
@@ -31,7 +33,8 @@ def value_or_none(read: Callable[[], Any]) -> Any:
 
 def warnings_of(d: Difficulty) -> list[str]:
     """Return the sentences that belong beside the numbers."""
-    return [sentence for part in (_rates, _rewards, _structure, _lower, _gap, _diameter, _upper) for sentence in part(d)]
+    parts = _rates, _rewards, _structure, _lower, digits_of_k, _gap, _diameter, _upper
+    return [sentence for part in parts for sentence in part(d)]
 
 
 def _rates(d: Difficulty) -> list[str]:
@@ -106,6 +109,33 @@ def _lower(d: Difficulty) -> list[str]:
             "says nothing."
         ]
     return too_early(d)
+
+
+def digits_of_k(d: Difficulty) -> list[str]:
+    """Return which K are proved to less than nine digits (above 3,000 states none is, as the documentation says)."""
+    if not d.irreducible or d.optimum.optimal.all() or d.model.n_states > REFINED_STATES or d.rewards != "known":
+        return []
+    found, best = d.divergences, d.optimum
+    wide, words = found.critical & ~(found.high <= found.low * (1 + DIGITS)), []
+    if wide.any():
+        i = int(np.flatnonzero(wide)[np.argmax(found.high[wide] / np.maximum(found.low[wide], 1e-300))])
+        words.append(f"{_choices(int(wide.sum()))} a K proved to less than nine digits, because rates or chances lie so far "
+                     f"apart: {_of_pair(d, i)} = {found.k[i]:.6g} lies in [{found.low[i]:.6g}, {found.high[i]:.6g}].")
+    open_ = ~best.optimal & ~found.critical & np.isfinite(found.low)
+    if open_.any():
+        i = int(np.flatnonzero(open_)[0])
+        words.append(f"{_choices(int(open_.sum()))} so little to gain under the best row and rate that it counts as nothing (not "
+                     f"critical), though {_of_pair(d, i)} may be {found.low[i]:.6g} or more; the proved interval of C(M) reckons "
+                     "with that.")
+    return words
+
+
+def _choices(count: int) -> str:
+    return "1 choice has" if count == 1 else f"{count} choices have"
+
+
+def _of_pair(d: Difficulty, pair: int) -> str:
+    return f"K({d.model.states.label(d.model.pair_state[pair])}, {d.model.actions.label(d.model.pair_action[pair])})"
 
 
 def too_early(d: Difficulty) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.errors import AssumptionError, ModelError, ParameterError, unknown_name
+from sojourn.errors import AssumptionError, ModelError, ParameterError, names_keywords, unknown_name
 from sojourn.instance.bound_against import BoundAgainst, bound_against
 from sojourn.instance.bound_at import BoundAt, bound_at
 from sojourn.instance.diameter import Diameter
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 REWARDS = ("known", "bernoulli")
 
 
+@names_keywords
 def difficulty(
     model: CTMDP,
     rate_bounds: tuple[float, float] | None = None,
@@ -148,6 +149,11 @@ class Difficulty(RegretBounds):
     def least_divergence(self) -> np.ndarray:
         """K(s, a), nats per visit: 0 where optimal, infinite where not critical.   Paper: eq:K"""
         return self.model.table(self.divergences.k)
+
+    @cached_property
+    def least_divergence_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Two (S, A) tables between which K lies for certain: 0 and infinity where nothing is proved (above 3,000 states)."""
+        return self.model.table(self.divergences.low), self.model.table(self.divergences.high)
 
     @cached_property
     def lower_bound_constant(self) -> float:

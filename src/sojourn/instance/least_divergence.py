@@ -8,22 +8,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from sojourn.errors import ModelError, ToleranceError
-from sojourn.instance.divergence_bounds import least_divergence_bounds
+from sojourn.instance.divergence_bounds import proved_least_divergences, unit_of
 from sojourn.instance.gaps import Optimum
 from sojourn.instance.proof import REFINED_STATES
 from sojourn.instance.rows import Rows, known_rows
 from sojourn.kernels.least_divergence import STRICT, excess, least_divergence_of_gap, least_divergences
 from sojourn.model.ctmdp import CTMDP
-from sojourn.solving.value import power_near
 
 GRID = 129
 
 
 @dataclass(frozen=True, eq=False)
 class LeastDivergence:
-    """Per pair: K (0 where optimal, infinite where not critical), and the alternative rate, row and mean reward."""
+    """Per pair: K (0 where optimal, infinite where not critical), and the alternative rate, row and mean reward.
+
+    `low` and `high` are proved bounds of K: 0 and infinity where nothing is proved.
+    """
 
     k: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
     rate: np.ndarray
     row: np.ndarray
     reward: np.ndarray
@@ -41,46 +45,39 @@ def least_divergence(
     """
     model, wanted = best.model, ~best.optimal
     rows = rows or known_rows(model)
-    own = np.repeat(model.pair_state, np.diff(rows.row_start))
-    careful = model.n_states <= REFINED_STATES
-    value = best.proof.steps(own, rows.next_state)[0] if careful else best.bias[rows.next_state] - best.bias[own]  # h(y) - h(s)
-    gain, gap = (best.proof.gain, best.proof.gap) if careful else (best.gain, best.gap)
-    if rows.paid is not None:
-        value = value + rows.paid
-    k, rate, row = np.zeros(model.n_pairs), model.rate.copy(), rows.probability.copy()
-    here = np.zeros(model.n_pairs)
-    most = max(float(np.abs(paid).max(initial=0.0)) for paid in (model.reward, model.running, gain))
-    size = float(np.abs(value).max(initial=0.0))  # 0 where there is one state
-    money = power_near(max(size, most * 2.0**-400) if size else most)  # products stay in range, in any unit
-    least_divergences(
-        rows.row_start,
-        rows.probability,
-        value / money,
-        here,
-        model.rate,
-        model.reward / money,
-        model.running / money,
-        gain / money,
-        gap / money,
-        *rate_bounds,
-        wanted,
-        k,
-        rate,
-        row,
-    )
-    reward = model.reward.copy()
+    k, low, high = np.zeros(model.n_pairs), np.zeros(model.n_pairs), np.where(wanted, np.inf, 0.0)
+    rate, row, reward = model.rate.copy(), rows.probability.copy(), model.reward.copy()
+    left = wanted  # what floats are to compute
+    if model.n_states <= REFINED_STATES:
+        proved = proved_least_divergences(best, rate_bounds, rows)
+        low[wanted], high[wanted] = proved.low[wanted], proved.high[wanted]
+        k[wanted], rate, row = np.maximum(proved.k, low)[wanted], proved.rate, proved.row
+        left = wanted & np.isnan(k)
+    if bernoulli or left.any():
+        value, gain, gap = _in_floats(best, rows)
     if bernoulli:
         _refuse_unless_bernoulli(model)
+        low[wanted] = 0.0
         for i in np.flatnonzero(wanted):
             span = slice(rows.row_start[i], rows.row_start[i + 1])
             k[i], rate[i], reward[i], row[span] = _unknown_mean(
                 best, int(i), rows.probability[span], value[span], gain, max(float(gap[i]), 0.0), rate_bounds)
-    elif careful:  # small gaps cost digits of K; the proved interval has them
-        low, high = least_divergence_bounds(best, rate_bounds, rows)
-        inside = wanted & np.isfinite(k) & np.isfinite(high)
-        k[inside] = np.clip(k[inside], low[inside], high[inside])
+    elif left.any():
+        unit = unit_of(np.concatenate([value, (model.running - gain) / model.rate]))
+        least_divergences(rows.row_start, rows.probability, value / unit, np.zeros(model.n_pairs), model.rate, model.reward / unit,
+                          model.running / unit, gain / unit, gap / unit, *rate_bounds, left, k, rate, row)
     _refuse_no_number(model, k)
-    return LeastDivergence(k, rate, row, reward, wanted & np.isfinite(k))
+    return LeastDivergence(k, low, high, rate, row, reward, wanted & np.isfinite(k))
+
+
+def _in_floats(best: Optimum, rows: Rows) -> tuple[np.ndarray, float, np.ndarray]:
+    """Return h(y) - h(s) and what the jump pays, of every jump, the gain, and the gap of every pair."""
+    model, own = best.model, np.repeat(best.model.pair_state, np.diff(rows.row_start))
+    if model.n_states <= REFINED_STATES:
+        value, gain, gap = best.proof.steps(own, rows.next_state)[0][0], float(best.proof.gain[0]), best.proof.gap
+    else:
+        value, gain, gap = best.bias[rows.next_state] - best.bias[own], best.gain, best.gap
+    return value if rows.paid is None else value + rows.paid, gain, gap
 
 
 def _refuse_no_number(model: CTMDP, k: np.ndarray) -> None:

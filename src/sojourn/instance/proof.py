@@ -38,16 +38,21 @@ class Proof:
     error: np.ndarray
     bias: Pair
     bias_error: np.ndarray
-    gain: float
+    gain: Pair
     gain_error: float
     pairs: np.ndarray
 
-    def steps(self, own: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def steps(self, own: np.ndarray, j: np.ndarray) -> tuple[Pair, np.ndarray]:
         """Return h(j) - h(own) of every jump from a state `own` to a state j, and a bound on its error."""
         high, low = self.bias
         step = add((high[j], low[j]), (-high[own], -low[own]))
         size = np.abs(high[j]) + np.abs(high[own])
-        return step[0], self.bias_error[j] + self.bias_error[own] + UNIT * size + EPSILON * np.abs(step[0])
+        return step, self.bias_error[j] + self.bias_error[own] + UNIT * size
+
+    def drift(self, running: np.ndarray) -> tuple[Pair, np.ndarray]:
+        """Return c - ρ of every running reward c, and a bound on its error."""
+        found = add((running, np.zeros(len(running))), (-self.gain[0], -self.gain[1]))
+        return found, self.gain_error + UNIT * (np.abs(running) + abs(float(self.gain[0])))
 
 
 def proved_gaps(model: CTMDP, solution: Solution) -> Proof:
@@ -104,5 +109,4 @@ def _judged(model: CTMDP, pairs: np.ndarray, gain: Pair, u: Pair, excess: np.nda
         own = np.nan_to_num(2 * off * away, nan=np.inf)
         around = off / model.rate + model.matrix @ own + own[model.pair_state]
         error = np.nan_to_num(around * (1 + 1e-12) + (rounding + 3 * EPSILON * np.abs(excess)) / model.rate, nan=np.inf)
-    spread = off + 2 * EPSILON * abs(float(gain[0]))
-    return Proof(-excess / model.rate, error, u, own, float(gain[0]), spread, pairs)
+    return Proof(-excess / model.rate, error, u, own, gain, off, pairs)

@@ -11,6 +11,7 @@ import numpy as np
 from sojourn.errors import SojournError
 from sojourn.instance.cautions import value_or_none
 from sojourn.model.columns import columns
+from sojourn.model.words import left_over
 
 if TYPE_CHECKING:
     from sojourn.instance.difficulty import Difficulty
@@ -70,6 +71,7 @@ def _pairs(d: Difficulty) -> list[dict[str, Any]]:
                 "gap": float(best.gap[i]),
                 "critical": None if found is None else bool(found.critical[i]),
                 "least_divergence": k,
+                "least_divergence_bounds": value_or_none(lambda i=i: (found.low[i], found.high[i])) if k is not None else None,
             }
         )
     return rows
@@ -248,7 +250,7 @@ def as_text(d: Difficulty, limit: int | None, epochs: float | None = None) -> st
     if rows:
         lines += ["", *columns(HEAD, rows, right=range(2, len(HEAD)))]
     if more:
-        lines.append(f"... and {more} more suboptimal pairs")
+        lines.append(f"... and {left_over(more, 'suboptimal pair')}")
     return "\n".join(lines + [f"\n! {w}" for w in d.warnings])
 
 
@@ -271,7 +273,7 @@ def as_html(d: Difficulty) -> str:
     rows, more = _rows(d, 24)
     head = "".join(f"<th>{h}</th>" for h in HEAD)
     body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in r) + "</tr>" for r in rows)
-    rest = f"<p>and {more} more suboptimal pairs</p>" if more else ""
+    rest = f"<p>and {left_over(more, 'suboptimal pair')}</p>" if more else ""
     notes = "".join(f"<li>{escape(w)}</li>" for w in d.warnings)
     title = f"<b>{escape(repr(d.model)[1:-1])}</b>"
     return f"<div>{title}<table>{top}</table><table><tr>{head}</tr>{body}</table>{rest}<ul>{notes}</ul></div>"

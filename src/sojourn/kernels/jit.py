@@ -7,7 +7,6 @@ goes unnoticed.  So the cache directory is named by a hash of all the files of t
 import hashlib
 import multiprocessing
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +15,8 @@ from typing import TypeVar
 
 import numba
 from numba.core.event import Event, Listener, register
+
+from sojourn.screen import write_line
 
 F = TypeVar("F", bound=Callable)
 
@@ -110,12 +111,12 @@ class Announcer(Listener):
             self.timer = None
             if self.said:
                 seconds = time.perf_counter() - self.began
-                print(f"sojourn: compiled in {seconds:.0f} s", file=sys.stderr, flush=True)
+                write_line(f"sojourn: compiled in {seconds:.0f} s")
 
     def say(self) -> None:
         about = "a further part" if self.explained else "for this machine, once, up to half a minute in all"
         self.said = self.explained = True
-        print(f"sojourn: compiling {about} ...", file=sys.stderr, flush=True)
+        write_line(f"sojourn: compiling {about} ...")
 
 
 _OURS: set[int] = set()  # the functions that `kernel` has made

@@ -17,4 +17,6 @@ __all__ = sorted(_HOME)
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(f"sojourn.learn.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'sojourn.learn' has no attribute {name!r}; public names: {', '.join(sorted(_HOME))}")
+    from sojourn.errors import unknown_name
+
+    raise AttributeError(f"module 'sojourn.learn' has {unknown_name('attribute', name, _HOME)}")

@@ -19,7 +19,7 @@ from sojourn.learn.optimism import extended_iteration
 from sojourn.learn.posterior import Posterior
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import is_number
-from sojourn.model.words import html_card
+from sojourn.model.words import html_card, left_over
 
 HALVINGS = 60  # of the interval in which the end of another is looked for
 MAX_STEPS = 20_000
@@ -109,7 +109,7 @@ class Estimate:
             low, high = self.rate_bounds[k]
             rows.append((known.states.label(known.pair_state[k]), known.actions.label(known.pair_action[k]), f"{self.visits[k]:,}",
                          f"{self.rate[k]:.4g}", f"[{low:.4g}, {high:.4g}]"))
-        more = f"and {known.n_pairs - SHOWN} more choices" if known.n_pairs > SHOWN else ""
+        more = f"and {left_over(known.n_pairs - SHOWN, 'choice')}" if known.n_pairs > SHOWN else ""
         return html_card(repr(self)[1:-1], ("state", "action", "visits", "rate", f"{self.confidence:.4g} interval"), rows, more)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sojourn.errors import ModelError
+from sojourn.errors import ModelError, names_keywords
 from sojourn.model.build import from_pairs
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.declared import Declared
@@ -44,6 +44,9 @@ class Choice:
     running_cost: float = 0.0
     transition_rewards: Mapping[Any, float | Mapping[Rate, float]] = field(default_factory=dict)
     silent: Mapping[Form, float] = field(default_factory=dict)
+
+
+Choice.__init__ = names_keywords(Choice.__init__)  # type: ignore[method-assign]
 
 
 def explore(start: Hashable, choices: Callable[[Any], Mapping[Any, Choice]], *, max_states: int = 2_000_000,

@@ -55,6 +55,15 @@ def html_card(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], mo
     return f"<div><b>{escape(title)}</b><table><tr>{top}</tr>{body}</table>{last}</div>"
 
 
+def left_over(count: int, noun: str) -> str:
+    """Return how many are not shown.
+
+    >>> left_over(1, "choice"), left_over(2, "choice")
+    ('1 more choice', '2 more choices')
+    """
+    return f"{count:,} more {noun}{'' if count == 1 else 's'}"
+
+
 def model_html(model: CTMDP) -> str:
     """Return the summary line and the first choices as an HTML table."""
     rows = []
@@ -63,5 +72,5 @@ def model_html(model: CTMDP) -> str:
         jumps = ", ".join(f"{model.states.label(j)}: {p:.4g}" for j, p in zip(model.next_state[row], model.probability[row]))
         rows.append((model.states.label(model.pair_state[k]), model.actions.label(model.pair_action[k]), f"{model.rate[k]:.6g}",
                      f"{model.reward[k]:.6g}", f"{model.running[k]:.6g}", jumps if len(jumps) < 90 else jumps[:87] + "..."))
-    more = f"and {model.n_pairs - ROWS} more choices" if model.n_pairs > ROWS else ""
+    more = f"and {left_over(model.n_pairs - ROWS, 'choice')}" if model.n_pairs > ROWS else ""
     return html_card(repr(model)[1:-1], ("state", "action", "rate", "reward", "running", "next"), rows, more)

@@ -24,6 +24,7 @@ DARK, MIDDLE, LIGHT, WARM = "#12395e", "#4c93c4", "#f4dfa3", "#c8571b"
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?![\w.])")
 SPARSE = 50  # places per state from which on the numbers in the labels are names, not coordinates
 FONT = {"family": "sans-serif", "size": 11}
+SHOWN = "shown"  # the method of a solution that holds a policy given by the user
 
 
 def figure(width: float, height: float) -> Figure:
@@ -93,7 +94,10 @@ def title_of(model: Any, solution: Any) -> tuple[str, str]:
     shown = shown if len(shown) < 70 else shown[:67] + "..."
     size = "1 state" if model.n_states == 1 else f"{model.n_states} states"
     low, high = solution.gain_bounds
-    proved = f"optimal gain {solution.gain:.6g} per unit of time (proved to {max(high - low, 0):.1g})"
+    whose = "gain of the policy shown" if solution.method == SHOWN else "optimal gain"
+    width = high - low
+    proved = f" (proved to {max(width, 0):.1g})" if np.isfinite(width) else ""
+    proved = f"{whose} {solution.gain:.6g} per unit of time{proved}"
     return name, f"{shown + '  ·  ' if shown else ''}{size}  ·  {proved}"
 
 

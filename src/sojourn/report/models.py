@@ -14,7 +14,7 @@ from sojourn.report.look import check_picture
 from sojourn.report.model_curves import plot_curves
 from sojourn.report.model_graph import SMALL, plot_graph
 from sojourn.report.model_grid import is_grid, plot_grid
-from sojourn.report.model_style import coordinates
+from sojourn.report.model_style import SHOWN, coordinates
 from sojourn.report.rough_time import rough_time
 from sojourn.solving.evaluate import evaluate
 from sojourn.solving.solution import Solution, require_solution_of
@@ -77,4 +77,5 @@ def _shown(model: CTMDP, answer: Solution, policy: Policy) -> Solution:
     """Return the solution with another policy in its place: its own gain and bias."""
     pairs = model.policy_pairs(policy)
     value = evaluate(model, policy)
-    return replace(answer, policy=model.pair_action[pairs], gain=value.gain, bias=value.bias, gain_bounds=(value.gain, value.gain))
+    return replace(answer, policy=model.pair_action[pairs], gain=value.gain, bias=value.bias, gain_bounds=value.gain_bounds,
+                   method=SHOWN)

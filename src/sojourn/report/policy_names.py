@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.words import left_over
 
 SHOWN = 2  # differences that a name spells out
 
@@ -24,7 +25,7 @@ def policy_name(model: CTMDP, policy: Sequence[int], best: Sequence[int], gaps: 
     action = model.actions.label
     told = [f"{model.states.label(s)}: {action(policy[s])} instead of {action(best[s])}" for s in differ[:SHOWN]]
     more = len(differ) - len(told)
-    name = "; ".join(told) + (f"; and {more} more state{'s' * (more > 1)}" if more else "")
+    name = "; ".join(told) + (f"; and {left_over(more, 'state')}" if more else "")
     return f"also optimal: {name}" if gaps is not None and _as_good(model, policy, differ, gaps) else name
 
 

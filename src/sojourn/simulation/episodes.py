@@ -13,7 +13,7 @@ from sojourn.errors import ParameterError
 from sojourn.kernels.ledger import PlansBegun
 from sojourn.learn.learner import Plan
 from sojourn.model.names import Names
-from sojourn.model.words import ROWS, html_card
+from sojourn.model.words import ROWS, html_card, left_over
 from sojourn.simulation.episode import numbers
 
 KEPT = 200_000  # episodes kept in memory; later ones are only counted
@@ -119,7 +119,7 @@ class Episodes:
         rows = [(f"{e.start_epoch:,}", f"{e.epochs:,}", self.states.label(at), _actions(e.policy, self.actions),
                  f"{e.adjusted_regret:.6g}")
                 for e, at in zip(self[:ROWS], self.start_state.tolist())]
-        more = f"and {self.total - ROWS:,} more episodes" if self.total > ROWS else ""
+        more = f"and {left_over(self.total - ROWS, 'episode')}" if self.total > ROWS else ""
         return html_card(repr(self)[1:-1], ("begins with decision", "decisions", "first state", "action in each state",
                                             "adjusted regret"), rows, more)
 

@@ -17,6 +17,8 @@ from sojourn.model.words import html_card
 from sojourn.simulation.episodes import Episodes
 from sojourn.simulation.regret import COLUMNS, REGRETS, Point
 
+SHOWN = 9  # checkpoints in the table of a notebook, the first and the last among them
+
 if TYPE_CHECKING:
     from sojourn.learn.structure_test import Evidence
     from sojourn.report.look import Figure
@@ -114,5 +116,6 @@ class Run:
 
     def _repr_html_(self) -> str:
         head = [name.replace("_", " ") for name in Point._fields]
-        shown = self.points()[:: max(1, len(self.epochs) // 8)]
+        last, points = len(self.epochs) - 1, self.points()
+        shown = [points[i] for i in np.unique(np.linspace(0, last, SHOWN).round().astype(int))] if points else []
         return html_card(repr(self)[1:-1], head, [[f"{value:,.6g}" for value in point] for point in shown])

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sojourn.errors import ParameterError
+from sojourn.errors import ParameterError, names_keywords
 from sojourn.learn.abilities import Acting, Planning
 from sojourn.learn.catalogue import is_named, learner_for
 from sojourn.learn.learner import History
@@ -35,6 +35,7 @@ class Listener(Protocol):
     def __call__(self, walk: Walk) -> None: ...
 
 
+@names_keywords
 def simulate(model: CTMDP, learner_or_policy: str | type | Planning | Acting | Policy, *,
              max_epochs: int | float | None = None, max_time: float | None = None,
              start: Any = None, seed: Seed = 0, checkpoints: int | Sequence[float] | np.ndarray = 200, record: bool = False,

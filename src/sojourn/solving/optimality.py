@@ -44,4 +44,16 @@ def tied_pairs(model: CTMDP, values: np.ndarray, error: np.ndarray, accuracy: fl
 
     A tie is a difference that costs at most `accuracy` of gain (and is small beside its terms), or that is rounding.
     """
-    return best_pairs(model, values, np.minimum(1e5 * error, np.maximum(2 * error, accuracy / model.rate)))
+    return best_pairs(model, values, _slack(model, error, accuracy))
+
+
+def several_tie(model: CTMDP, values: np.ndarray, error: np.ndarray, accuracy: float) -> bool:
+    """Return whether some state has more than one pair that `tied_pairs` could take."""
+    top = np.maximum.reduceat(values, model.pair_start[:-1])
+    good = values >= top[model.pair_state] - _slack(model, error, accuracy)
+    return bool(good.sum() > model.n_states)
+
+
+def _slack(model: CTMDP, error: np.ndarray, accuracy: float) -> np.ndarray:
+    slack: np.ndarray = np.minimum(1e5 * error, np.maximum(2 * error, accuracy / model.rate))
+    return slack

@@ -10,7 +10,7 @@ import numpy as np
 from sojourn.errors import ModelError, ParameterError, require
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.numbers import shown
-from sojourn.model.words import html_card
+from sojourn.model.words import html_card, left_over
 
 SHOWN = 12
 DECIDING = ("pair_start", "pair_action", "row_start", "next_state", "probability", "rate", "reward", "running", "transition_reward")
@@ -63,7 +63,7 @@ class Solution:
     def _repr_html_(self) -> str:
         lo, hi = self.gain_bounds
         rows = [(s, a, f"{h:.6g}") for s, a, h in self.rows(SHOWN)]
-        more = f"and {self.model.n_states - SHOWN} more states" if self.model.n_states > SHOWN else ""
+        more = f"and {left_over(self.model.n_states - SHOWN, 'state')}" if self.model.n_states > SHOWN else ""
         return html_card(f"gain {self.gain:.12g} per unit time, proved in [{lo:.15g}, {hi:.15g}] ({self.method}, "
                          f"{self.iterations} iterations)", ("state", "action", "bias"), rows, more)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sojourn.errors import ParameterError, ToleranceError, TooLarge, unknown_name
+from sojourn.errors import ParameterError, ToleranceError, TooLarge, names_keywords, unknown_name
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.numbers import real_number
 from sojourn.model.progress import Progress
@@ -19,7 +19,7 @@ from sojourn.solving.chain import require_scale
 from sojourn.solving.dominance import highest_gain
 from sojourn.solving.elimination import DENSE
 from sojourn.solving.evaluate import met
-from sojourn.solving.optimality import advantages, noise, tied_pairs
+from sojourn.solving.optimality import advantages, noise, several_tie, tied_pairs
 from sojourn.solving.policy_iteration import improve_until_optimal
 from sojourn.solving.refine import bounds_of, evaluated_bounds, optimal_refined
 from sojourn.solving.solution import Solution
@@ -34,6 +34,7 @@ TRIAL = 700  # sweeps that must promise an end, where there are other ways
 MANY = 100_000  # sweeps of `sweeps` by name
 LONG = 150_000_000_000  # jumps that sweeps may look at, all actions counted, where nothing else gets there
 DIRECT = 1000  # states up to which a method by name ends with policy iteration
+PROVED_POLICY_STATES = 200  # up to here near ties are told apart with 32 digits; above, what costs less than the accuracy is a tie
 
 
 class Answer(NamedTuple):
@@ -60,6 +61,7 @@ class NotEnded(Exception):
         self.pairs = pairs
 
 
+@names_keywords
 def solve(model: CTMDP, method: str = "auto", tolerance: float = 1e-9, progress: bool = False) -> Solution:
     """Return the optimal gain (reward per unit time), bias (0 in state 0), policy and the bounds that prove the gain.
 
@@ -184,8 +186,9 @@ def _evaluated_proof(model: CTMDP, pairs: np.ndarray, value: PolicyValue, tolera
     bounds = met(step_bounds(model, *step), own if only else (own[0], np.inf))
     narrow = bounds[1] - bounds[0] <= 0.5 * min(tolerance, 1e-9) * abs(gain) and (error * model.rate).max() <= accuracy
     proofs = [partial(step_bounds, model, *step)]
-    if value.beyond is None and not narrow:
-        found, excess, wrong = optimal_refined(model, pairs, accuracy / 100, value)
+    near = value.beyond is None and model.n_states <= PROVED_POLICY_STATES and several_tie(model, values, error, accuracy)
+    if value.beyond is None and (near or not narrow):
+        found, excess, wrong = optimal_refined(model, pairs, 0.0 if near else accuracy / 100, value)
         gain, u, pairs, own = float(found.gain[0]), found.bias[0], found.pairs, found.value.bounds
         bounds = met(met(bounds, bounds_of(model, found, excess, wrong)), (own[0], np.inf))
         if bounds[1] - bounds[0] > tolerance * abs(gain):
@@ -193,7 +196,7 @@ def _evaluated_proof(model: CTMDP, pairs: np.ndarray, value: PolicyValue, tolera
             bounds = met(bounds, (own[0], highest_gain(model, found, own, excess, wrong)))
         values, error, floor = excess / model.rate, wrong / model.rate, found.smallest_width(model)
         proofs.append(partial(bounds_of, model, found, excess, wrong))
-    chosen = tied_pairs(model, values, error, accuracy) if np.isfinite(values).all() else pairs
+    chosen = tied_pairs(model, values, error, 0.0 if near else accuracy) if np.isfinite(values).all() else pairs
     chosen, low = _lowest_gain(chosen, pairs, own[0], proofs, bounds[1] - tolerance * abs(gain))
     return gain, u, (low, bounds[1]), chosen, floor
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import AssumptionError, ToleranceError
-from sojourn.learn.abilities import structure_of
+from sojourn.learn.abilities import called, structure_of
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.names import decoded
 from sojourn.model.pack import pack, unpack
@@ -116,6 +116,11 @@ class Replication:
         self.timed = horizon["epochs"] is None
         self.end = horizon["time"] if self.timed else horizon["epochs"]
         self.marks = Checkpoints(self.walk, horizon["epochs"], horizon["time"] if self.timed else None, horizon["checkpoints"])
+
+    def __repr__(self) -> str:
+        done, name = self.points[-1] if self.points else None, called(self.walk.learner)
+        lost = f"pseudo-regret {done.pseudo_regret:.6g} after {done.epochs:,} decisions" if done else "no checkpoint reached"
+        return f"<Replication of {name} on {self.walk.model.name or 'a model'}: {lost}, {'ended' if self.done else 'under way'}>"
 
     @property
     def points(self) -> list[Point]:
