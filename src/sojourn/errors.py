@@ -108,7 +108,7 @@ def nearest_name(name: str, options: list[str]) -> str:
 
 def names_keywords(function: Callable[P, R]) -> Callable[P, R]:
     """Let the TypeError for a keyword that `function` does not have name the nearest one that it has."""
-    code = function.__code__  # type: ignore[attr-defined]
+    code = function.__code__
     known = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
 
     @wraps(function)

@@ -270,6 +270,11 @@ def test_a_choice_that_stays_where_it_is_best_keeps_its_k():
 
 def test_a_k_that_is_no_number_is_refused_and_not_left_out(golden_model, monkeypatch):
     model = golden_model("three_state")
+    usual = difficulty(model).divergences
+    monkeypatch.setattr("sojourn.instance.divergence_bounds.proved_divergences", lambda *given: given[-5].fill(np.nan))
+    plain = difficulty(model).divergences  # by floats, and nothing is proved
+    np.testing.assert_allclose(plain.k, usual.k, rtol=1e-12)
+    assert (plain.low[plain.critical] == 0).all() and np.isinf(plain.high[plain.critical]).all()
     monkeypatch.setattr("sojourn.instance.least_divergence.least_divergences", lambda *given: given[-3].fill(np.nan))
     with pytest.raises(ToleranceError, match=r"^K\(.*came out as no number.*another unit"):
         _ = difficulty(model).divergences

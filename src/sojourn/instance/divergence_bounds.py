@@ -44,11 +44,10 @@ def proved_least_divergences(best: Optimum, rate_bounds: tuple[float, float], ro
     rate, row = model.rate.copy(), rows.probability.copy()
     unit = unit_of(np.concatenate([b[0], drift[0] / model.rate]))  # products stay in range, in any unit of money
     with np.errstate(under="ignore"):
-        terms = [x / unit for x in (*b, off, model.reward)]
-        flow = [x / unit for x in (*drift, drift_off, lost)]
-    bounds = float(rate_bounds[0]), float(rate_bounds[1])
-    proved_divergences(rows.row_start, rows.probability, *terms, model.rate, *flow, *bounds, best.tie_tolerance, wanted,
-                       k, low, high, rate, row)
+        high_b, low_b, off, stay = b[0] / unit, b[1] / unit, off / unit, model.reward / unit
+        flow, low_flow, flow_off, lost = drift[0] / unit, drift[1] / unit, drift_off / unit, lost / unit
+    proved_divergences(rows.row_start, rows.probability, high_b, low_b, off, stay, model.rate, flow, low_flow, flow_off, lost,
+                       float(rate_bounds[0]), float(rate_bounds[1]), best.tie_tolerance, wanted, k, low, high, rate, row)
     beyond = wanted & (np.isnan(k) | np.isnan(low) | np.isnan(high))  # numbers beyond floats
     k[beyond], low[beyond], high[beyond] = np.nan, 0.0, np.inf
     return Proved(k, low, high, rate, row)
