@@ -21,10 +21,10 @@ class Solution:
     """The optimal gain (reward per unit time), a bias (reward, 0 in state 0), an optimal policy, and the proof.
 
     `gain` and `bias` solve  h(s) = max_a r(s,a) + (c(s,a) - ρ)/λ(s,a) + Σ_j p(j|s,a) h(j)  (eq:opt-eqn); `policy` takes
-    the lowest action index that attains the maximum: up to 200 states that of the numbers as stored, told apart with 32 digits; above,
-    to within a tenth of the tolerance.  The optimal gain lies in `gain_bounds` for certain.  `method` is the one whose policy this is:
-    policy iteration also where it improved what another one had begun.  `note` says what else one should know, such as that floats
-    cannot prove more.
+    the lowest action index that attains the maximum: up to 200 states that of the numbers as stored, told apart with 32 digits;
+    above, to within a tenth of the tolerance.  The optimal gain lies in `gain_bounds` for certain.  `method` is the one whose
+    policy this is: policy iteration also where it improved what another one had begun.  `note` says what else one should know,
+    such as that floats cannot prove more.
     """
 
     gain: float
