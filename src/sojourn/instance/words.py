@@ -71,10 +71,14 @@ def _pairs(d: Difficulty) -> list[dict[str, Any]]:
                 "gap": float(best.gap[i]),
                 "critical": None if found is None else bool(found.critical[i]),
                 "least_divergence": k,
-                "least_divergence_bounds": value_or_none(lambda i=i: (found.low[i], found.high[i])) if k is not None else None,
+                "least_divergence_bounds": None if k is None or found is None else _ends(found.low[i], found.high[i]),
             }
         )
     return rows
+
+
+def _ends(low: float, high: float) -> list[float | None]:
+    return [float(low), float(high) if np.isfinite(high) else None]
 
 
 def constants(d: Difficulty, epochs: float | None = None) -> list[tuple[str, str, str]]:
