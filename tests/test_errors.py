@@ -43,7 +43,7 @@ def test_a_keyword_that_there_is_not_is_a_type_error_that_names_the_nearest():
 
 
 def test_a_public_name_that_there_is_not_names_the_nearest():
-    with pytest.raises(AttributeError, match="module 'sojourn' has no attribute named 'evalute'; did you mean 'evaluate'"):
+    with pytest.raises(AttributeError, match="module 'sojourn' has no attribute 'evalute'; did you mean 'evaluate'"):
         _ = sojourn.evalute
-    with pytest.raises(AttributeError, match=r"module 'sojourn\.learn' has no attribute named 'CTUCR'; did you mean 'CTUCRL'"):
+    with pytest.raises(AttributeError, match=r"module 'sojourn\.learn' has no attribute 'CTUCR'; did you mean 'CTUCRL'"):
         _ = sojourn.learn.CTUCR

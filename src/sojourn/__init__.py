@@ -55,9 +55,9 @@ def __getattr__(name: str) -> Any:
         return value
     if name in _MODULES:
         return import_module(f"sojourn.{name}")
-    from sojourn.errors import unknown_name
+    from sojourn.errors import unknown_attribute
 
-    raise AttributeError(f"module 'sojourn' has {unknown_name('attribute', name, _HOME)}")
+    raise AttributeError(unknown_attribute("sojourn", name, _HOME))
 
 
 def __dir__() -> list[str]:

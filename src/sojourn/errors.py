@@ -106,6 +106,14 @@ def nearest_name(name: str, options: list[str]) -> str:
     return next(iter([*initials, *close, *holding]), "")
 
 
+def unknown_attribute(module: str, name: str, known: Iterable[str]) -> str:
+    """Return `module 'sojourn' has no attribute 'evalute'; did you mean 'evaluate'? Public names: ...`."""
+    options = sorted(known)
+    close = nearest_name(name, options)
+    guess = f"; did you mean {close!r}?" if close else "."
+    return f"module {module!r} has no attribute {name!r}{guess} Public names: {', '.join(options)}"
+
+
 def names_keywords(function: Callable[P, R]) -> Callable[P, R]:
     """Let the TypeError for a keyword that `function` does not have name the nearest one that it has."""
     code = function.__code__

@@ -17,6 +17,6 @@ __all__ = sorted(_HOME)
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(f"sojourn.learn.{_HOME[name]}"), name)
-    from sojourn.errors import unknown_name
+    from sojourn.errors import unknown_attribute
 
-    raise AttributeError(f"module 'sojourn.learn' has {unknown_name('attribute', name, _HOME)}")
+    raise AttributeError(unknown_attribute("sojourn.learn", name, _HOME))
