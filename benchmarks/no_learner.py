@@ -5,8 +5,9 @@
 
 For each instance M (as in families.py, or a model of the zoo), models M' nearby in which another way to play is best are tried one
 after the other.  `ratio` is the largest x for which `difficulty(M).bound_against(M', N, elsewhere=x C(M') log N)` is at least
-x C(M) log N: every learner has a mean regret of at least x C log N in M or in M'.  Printed with it: by how much M' differs at most
-in a chance and in a rate, and what the default pays in M, where families.jsonl has it.
+x C(M) log N: every learner has a mean pseudo-regret of at least x C log N in M or in M'.  Learners are meant that see jumps and
+holding times only, as with C(M).  Printed with it: by how much M' differs at most in a chance and in a rate, and what the default
+pays in M, where families.jsonl has it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def proved_ratio(hard: Difficulty, other: CTMDP, there: Difficulty, epochs: floa
     low, high = 0.0, 64.0
     for _ in range(16):
         x = (low + high) / 2
-        low, high = (x, high) if hard.bound_against(other, epochs, elsewhere=x * elsewhere) >= x * here else (low, x)
+        low, high = (x, high) if hard.bound_against(other, epochs, x * elsewhere, events=False) >= x * here else (low, x)
     return low
 
 
@@ -47,7 +48,7 @@ def best_alternative(hard: Difficulty, epochs: float) -> dict[str, Any] | None:
     """Return the alternative with the largest ratio, of those that bounds at N decisions are owed to."""
     model, found = hard.model, None
     for elsewhere in ELSEWHERE:
-        for other in hard.bound_at(epochs, elsewhere=elsewhere * hard.lower_bound(epochs=epochs)).models[:DEAREST]:
+        for other in hard.bound_at(epochs, True, elsewhere * hard.lower_bound(epochs=epochs), events=False).models[:DEAREST]:
             there = difficulty(other, hard.rate_bounds)
             x = proved_ratio(hard, other, there, epochs)
             if found is None or x > found["ratio"]:
@@ -68,8 +69,8 @@ def main() -> None:
           "no learner below |\n|---|---|---|---|---|---|---|---|")
     for name in given.names:
         hard = difficulty(named(name))
-        bound, found = hard.bound_at(given.epochs), best_alternative(hard, given.epochs)
-        proved = float(hard.bound_against(bound.models, given.epochs)) if bound.models else 0.0
+        bound, found = hard.bound_at(given.epochs, events=False), best_alternative(hard, given.epochs)
+        proved = float(hard.bound_against(bound.models, given.epochs, events=False)) if bound.models else 0.0
         pays = f"{ratio(rows[name]).mean():.2f}" if name in rows else ""
         words = "none found | |" if found is None else (f"{found['there']:.0f} | {found['chance']:.3f}, {found['rate']:.1%} | "
                                                         f"{found['ratio']:.2f}")

@@ -81,7 +81,7 @@ def exact_mixture(count, exposure, scales):
     return logsumexp(parts) + np.log(u[1] - u[0]) - np.log(len(parts))
 
 
-@pytest.mark.parametrize("cells, n, unit", [(1, 100.0, 10**-7.5), (1, 1000.0, 1e-9), (2, 1000.0, 1e-9), (2, 50.0, 1.0), (9, 3.0, 1e4)])
+@pytest.mark.parametrize("cells, n, unit", [(1, 100.0, 10**-7.5), (1, 1e3, 1e-9), (2, 1e3, 1e-9), (2, 50.0, 1.0), (9, 3.0, 1e4)])
 def test_the_evidence_is_never_above_the_exact_mixture_however_far_off_the_unit_is(cells, n, unit):
     """So that it is at most 1 in the mean.  Sums at nodes around the mode were 1.3, 2.5 and 10^133 times the first three."""
     count, exposure = np.full(cells, n), n * np.linspace(0.5, 1.5, cells) if cells > 1 else np.array([n])

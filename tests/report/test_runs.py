@@ -42,6 +42,16 @@ def test_the_upper_bound_stands_only_beside_learners_it_holds_for(model):
     assert "C(M)" not in words(plot_run(simulate(model, [0, 1, 1], max_epochs=100), bounds=False))
 
 
+def test_the_upper_bound_beside_a_run_is_the_same_in_every_unit_of_time_and_above_the_lower_bound(model):
+    """As printed in the paper it falls with the unit: with rates x 1e9 it read 3.29e+03, where it is 1.88e+09 in the other unit."""
+    fast = model.replace(rate=model.rate * 1e9, running=model.running * 1e9, rate_bounds=tuple(1e9 * np.array(model.bounds)))
+    for learner in (lambda known: CTUCRL(known, horizon=500), DoublingCTUCRL):
+        said = [words(plot_run(simulate(one, learner(one.knowledge()), max_epochs=500))) for one in (model, fast)]
+        values = [float(text.split("(thm:UCRL")[1].split(": ")[1].split()[0].rstrip(".")) for text in said]
+        assert values[0] == values[1] > 1e3 * difficulty(model).lower_bound(epochs=500, supports=False)
+        assert all("same in every unit of time" in text and "as printed" not in text for text in said)
+
+
 def test_the_bound_is_a_line_beside_the_slope_of_the_run(model):
     run = simulate(model, CTUCRL(model.knowledge(), delta=0.1), max_epochs=5000)
     lost, growth = plot_run(run).axes

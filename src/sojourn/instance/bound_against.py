@@ -1,5 +1,8 @@
 """What every learner loses within N decisions, in a model or in one of some others: proved, with no constant left out.
 
+Every learner that sees no more than what is counted: which event happened, silent ones included, where events are declared; or the
+jumps and holding times only.  It loses pseudo-regret; realised regret differs in the mean by at most the span of the bias.
+
 The regret in M is at least that of the cheapest visits that keep all conditions of instance/told_apart.py, a linear programme
 with a proof (instance/visits_program.py).  The more may be lost elsewhere, the weaker the conditions: price and loss meet once.
 """
@@ -13,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.errors import ModelError, ParameterError, TooLarge
+from sojourn.errors import ParameterError, TooLarge
 from sojourn.instance.bound_at import MOST_EPOCHS, MOST_PAIRS
+from sojourn.instance.comparable import require_comparable
+from sojourn.instance.event_tilting import family
 from sojourn.instance.gaps import Optimum, optimum
-from sojourn.instance.tilting import divergences, written
 from sojourn.instance.told_apart import Apart
 from sojourn.instance.visits_program import cheapest, lost_by_then, proved_least
-from sojourn.model.ctmdp import CTMDP, require_model
+from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.evaluate import evaluate
 
 FAINTEST = 1e-12  # of what can be lost at all, below which nothing is looked for
@@ -30,6 +34,8 @@ MEET = 1e-5  # relative difference at which price and loss have met
 class BoundAgainst(float):
     """What every learner loses in a model, reward, unless it loses more than `elsewhere` in one of the others: proved.
 
+    Lost is pseudo-regret, the gaps of the choices; realised regret may be smaller by the span of the bias.  `events` says whether
+    it is seen which event happened: if not, learners are meant that see jumps and holding times only (all, where none is declared).
     Where nothing else was asked for `elsewhere` is the bound itself: every learner loses so much in one of them.  It is lost
     `within` so many of the `epochs` decisions.  `visits`, an (S, A) table, are the cheapest that keep all conditions; NaN
     where there are none.
@@ -40,6 +46,7 @@ class BoundAgainst(float):
     within: float
     elsewhere: float
     visits: np.ndarray
+    events: bool = False
 
     def __new__(cls, value: float, *details: Any, **named: Any) -> BoundAgainst:
         return super().__new__(cls, value)
@@ -48,28 +55,27 @@ class BoundAgainst(float):
         return repr(self.value)
 
 
-def bound_against(
-    here: Optimum, shares: np.ndarray, others: Sequence[CTMDP], epochs: float, elsewhere: float | None
-) -> BoundAgainst:
-    """Return the bound; `shares` are good play's shares of decisions per state."""
+def bound_against(here: Optimum, shares: np.ndarray, others: Sequence[CTMDP], epochs: float, elsewhere: float | None,
+                  events: bool = False) -> BoundAgainst:
+    """Return the bound; `shares` are good play's shares of decisions per state, `events` whether it is seen which happened."""
     if not others:
         raise ParameterError("there is no other model to compare with; give one, or those of `bound_at(epochs).models`.")
     if here.model.n_pairs > MOST_PAIRS or epochs > MOST_EPOCHS:
         raise TooLarge(f"models are compared up to {MOST_PAIRS} pairs and {MOST_EPOCHS:g} decisions, as far as the digits reach; "
                        f"these have {here.model.n_pairs} pairs, and N is {epochs:g}.")
     for other in others:
-        require_comparable(here.model, other)
+        require_comparable(here.model, other, events)
     best = [optimum(other) for other in others]
     theirs = [evaluate(one.model, one.policy).stationary for one in best]
-    small = written(here.model, here.model.bounds, True)
-    told = [divergences(small, one.model.rate[:, None] * one.model.matrix.toarray()) * (1 + 1e-12) + 1e-15 for one in best]
+    near = family(here.model, here.model.bounds, True, events)
+    told = [near.told(one.model) for one in best]
 
     def at(within: float) -> BoundAgainst:
         apart = [Apart(here, one, nats, per_pair(here, shares), per_pair(one, law), within)
                  for one, law, nats in zip(best, theirs, told)]
         return met(here, apart, within, elsewhere)
 
-    return replace(lost_by_then(at, math.floor(epochs)), epochs=epochs)
+    return replace(lost_by_then(at, math.floor(epochs)), epochs=epochs, events=events)
 
 
 def per_pair(best: Optimum, shares: np.ndarray) -> np.ndarray:
@@ -110,32 +116,3 @@ def priced(here: Optimum, apart: list[Apart], epochs: float, elsewhere: float) -
     y = np.where(np.isfinite(found.per_nat), np.maximum(found.per_nat, 0.0), 0.0)
     low = proved_least(here, epochs, told, np.nan_to_num(found.worth), y) + float(y @ nats) * (1 - 1e-12)
     return BoundAgainst(max(low, 0.0), epochs, epochs, elsewhere, here.model.table(found.visits))
-
-
-def require_comparable(model: CTMDP, other: CTMDP) -> None:
-    """Raise unless the two differ in rows and rates only, and no jump tells them apart for certain."""
-    require_model(other)
-    same = {"states": list(model.states) == list(other.states), "actions": list(model.actions) == list(other.actions),
-            "admissible pairs": np.array_equal(model.pair_state, other.pair_state)
-            and np.array_equal(model.pair_action, other.pair_action), "laws of holding times": model.holding == other.holding}
-    for what in (name for name, equal in same.items() if not equal):
-        raise ModelError(f"the other model has different {what}; a learner that may meet either of the two would see that at once. "
-                         "Make it with `model.replace(probability=..., rate=...)`.")
-    for name in ("reward", "running"):
-        off = np.flatnonzero(getattr(model, name) != getattr(other, name))
-        if off.size:
-            own, theirs = getattr(model, name)[off[0]], getattr(other, name)[off[0]]
-            raise ModelError(f"{name} of {pair_label(model, off[0])} is {own:g}, and {theirs:g} in the other model ({off.size} "
-                             "differ in all); rewards are known to a learner. Let the other have the same.")
-    possible, there = model.matrix.toarray() > 0, other.matrix.toarray() > 0
-    paid = [written(one, one.bounds, True).paid for one in (model, other)]
-    for pair, state in np.argwhere(possible & (~there | (paid[0] != paid[1])))[:1]:
-        why, remedy = "is impossible", "Give it a small chance"
-        if there[pair, state]:
-            why, remedy = "pays something else", "Let it pay the same"
-        raise ModelError(f"the jump to {model.states.label(state)} under {pair_label(model, pair)} {why} in the other model: the "
-                         f"first such jump would tell them apart for certain. {remedy} there.")
-
-
-def pair_label(model: CTMDP, pair: int) -> str:
-    return f"action {model.actions.label(model.pair_action[pair])} in state {model.states.label(model.pair_state[pair])}"

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import TooLarge
+from sojourn.instance.event_tilting import WrittenEvents
 from sojourn.instance.gaps import Optimum
 from sojourn.instance.regimes import Alternative, Regime, alternative_of, lost, regimes
-from sojourn.instance.tilting import written
+from sojourn.instance.tilting import Family
 from sojourn.instance.visits_program import Cheapest, cheapest, lost_by_then, proved_least
 from sojourn.model.ctmdp import CTMDP
 
@@ -40,13 +41,17 @@ WORDS = 4
 
 @dataclass(frozen=True, eq=False)
 class BoundAt(float):
-    """The bound at N decisions, reward: a float that knows what proves it.
+    """The bound at N decisions, reward: what every learner loses, to first order, in pseudo-regret; a float with its details.
 
-    `low` is proved for the models listed: no visits that tell the true one from all of them cost less, whatever a solver's
-    rounding.  `visits`, an (S, A) table, attain the value within the first `within` of the `epochs` decisions (they cost less where
-    N is so small that what can be gathered at all sets the value).  `alternatives` are
-    the models that cost something, dearest first, of `listed` in all; `elsewhere` is what may be lost in each.  Infinite, with
-    nothing proved, where N decisions are too few for that.
+    `low` proves the programme, not what learners lose: no visits that gather log(N loss / R) nats against each of the models
+    listed cost less, whatever a solver's rounding; but that a learner must gather so many is true to first order only.  What
+    every learner loses for certain is `bound_against`.  `events` says whether it is seen which event happened: then every learner
+    is meant, else those that see jumps and holding times only.
+
+    `visits`, an (S, A) table, attain the value within the first `within` of the `epochs` decisions (they cost less where N is so
+    small that what can be gathered at all sets the value).  `alternatives` are the models that cost something, dearest first, of
+    `listed` in all; `elsewhere` is what may be lost in each.  Infinite, with nothing proved, where N decisions are too few for
+    that.
     """
 
     value: float
@@ -57,6 +62,7 @@ class BoundAt(float):
     visits: np.ndarray
     alternatives: tuple[Alternative, ...]
     listed: int
+    events: bool = False
 
     def __new__(cls, value: float, *details: Any, **named: Any) -> BoundAt:
         return super().__new__(cls, value)
@@ -98,7 +104,8 @@ def settled(best: Optimum, epochs: float, listed: list[Alternative], elsewhere: 
     if elsewhere is not None:
         return at(elsewhere)
     high = at(epochs * max(a.loss for a in listed))
-    low, regret = FAINTEST * high.elsewhere, min(start, high.elsewhere)
+    floor = low = FAINTEST * high.elsewhere
+    regret = min(start, high.elsewhere)
     while high.elsewhere > low * (1 + MEET):
         middle = at(regret)
         if middle.price <= middle.elsewhere:
@@ -110,7 +117,7 @@ def settled(best: Optimum, epochs: float, listed: list[Alternative], elsewhere: 
         regret = 0.0 if middle.visits is None else tangent(middle.price, regret, middle.visits)
         if not low < regret < high.elsewhere:  # N decisions are too few for so little loss, or rounding
             regret = math.sqrt(low * high.elsewhere)
-    return replace(high, price=high.elsewhere)
+    return replace(high, price=high.elsewhere if low > floor else 0.0)
 
 
 def tangent(price: float, regret: float, visits: Cheapest) -> float:
@@ -125,7 +132,7 @@ def tangent(price: float, regret: float, visits: Cheapest) -> float:
 
 
 def proved(best: Optimum, epochs: float, listed: list[Alternative], found: Cheapest, elsewhere: float | None) -> float:
-    """Return what the dual proves: at log(N loss / R) nats, or the root R of that price = R; 0 if it proves nothing."""
+    """Return what the dual proves of the programme: at log(N loss / R) nats, or the root R of that price = R; else 0."""
     y = np.where(np.isfinite(found.per_nat), np.maximum(found.per_nat, 0.0), 0.0)
     base = proved_least(best, epochs, np.array([a.divergence for a in listed]), np.nan_to_num(found.worth), y)
 
@@ -145,10 +152,9 @@ def proved(best: Optimum, epochs: float, listed: list[Alternative], found: Cheap
 class Search:
     """The list of models as it grows."""
 
-    def __init__(self, best: Optimum, rate_bounds: tuple[float, float], supports: bool, shares: np.ndarray, epochs: float) -> None:
-        self.best, self.rate_bounds, self.shares = best, rate_bounds, shares
+    def __init__(self, best: Optimum, near: Family, rate_bounds: tuple[float, float], shares: np.ndarray, epochs: float) -> None:
+        self.best, self.rate_bounds, self.shares, self.written = best, rate_bounds, shares, near
         self.good = best.model.policy_pairs(best.policy)
-        self.written = written(best.model, rate_bounds, supports)
         self.regimes = regimes(self.written, best, self.good)
         self.begun(epochs)
 
@@ -265,10 +271,9 @@ def grown(search: Search, elsewhere: float | None) -> Settled | None:
     return found
 
 
-def bound_at(
-    best: Optimum, rate_bounds: tuple[float, float], shares: np.ndarray, epochs: float, supports: bool, elsewhere: float | None
-) -> BoundAt:
-    """Return the bound at N decisions; `shares` are good play's shares of decisions per state."""
+def bound_at(best: Optimum, near: Family, rate_bounds: tuple[float, float], shares: np.ndarray, epochs: float,
+             elsewhere: float | None) -> BoundAt:
+    """Return the bound at N decisions over models of the family `near`; `shares` are good play's shares of decisions per state."""
     if best.model.n_pairs > MOST_PAIRS:
         raise TooLarge(f"the bound at N decisions is worked out for at most {MOST_PAIRS} pairs; this model has "
                        f"{best.model.n_pairs}. Use `payable_bound(epochs)`.")
@@ -277,8 +282,9 @@ def bound_at(
                        f"{epochs:g}. `lower_bound(epochs=N)` is what it comes nearer to, slowly, from below or from above.")
     if best.optimal.all():
         return nothing(best, epochs, elsewhere)
-    search = Search(best, rate_bounds, supports, shares, epochs)
-    return replace(lost_by_then(lambda within: at_the_end(search.within(within), elsewhere), epochs), epochs=epochs)
+    search = Search(best, near, rate_bounds, shares, epochs)
+    found = lost_by_then(lambda within: at_the_end(search.within(within), elsewhere), epochs)
+    return replace(found, epochs=epochs, events=isinstance(near, WrittenEvents))
 
 
 def nothing(best: Optimum, epochs: float, elsewhere: float | None) -> BoundAt:
@@ -290,7 +296,7 @@ def at_the_end(search: Search, elsewhere: float | None) -> BoundAt:
     """Return the bound that the visits of all the decisions give."""
     best, epochs, model = search.best, search.epochs, search.best.model
     found = grown(search, elsewhere)
-    if found is None:
+    if found is None or (elsewhere is None and found.price == 0):
         return nothing(best, epochs, elsewhere)
     listed, visits, allowed = search.listed, found.visits, found.elsewhere
     if visits is None:

@@ -16,6 +16,7 @@ from sojourn.instance.bound_at import BoundAt, bound_at
 from sojourn.instance.diameter import Diameter
 from sojourn.instance.diameter import diameter as diameter_of
 from sojourn.instance.event_difficulty import EventDifficulty
+from sojourn.instance.event_tilting import family
 from sojourn.instance.gain_gap import GainGap, gap_of
 from sojourn.instance.gaps import TIE, Optimum, optimum
 from sojourn.instance.least_divergence import LeastDivergence, alternative, least_divergence
@@ -205,13 +206,16 @@ class Difficulty(RegretBounds):
         most = epochs * self.visit_shares[self.model.pair_state]
         return float(self.optimum.gap @ np.minimum(visits_needed(found, epochs), most))
 
-    def bound_at(self, epochs: float, supports: bool = True, elsewhere: float | None = None) -> BoundAt:
-        """Return the least regret in N decisions, reward, to first order, of a learner that loses at most `elsewhere` nearby.
+    def bound_at(self, epochs: float, supports: bool = True, elsewhere: float | None = None, events: bool | None = None) -> BoundAt:
+        """Return the least pseudo-regret in N decisions, to first order, of a learner that loses at most `elsewhere` nearby.
 
         Nearby are models in which another way to play is best; with None it may lose there as much as here.  As N grows it becomes
         C(M) log N; before, it leaves out what cannot matter in N decisions, and counts what it costs to learn that another way to
         play is no better.  Mean rewards count as known.  A float with its proof: see `sojourn.results.BoundAt`.
-        Derivation: docs/difficulty.md
+
+        Where the model declares events it is the bound of every learner, those told the events too, and nearby are models with
+        other rates of the same events (it becomes `events.constant` log N).  With `events=False`, or `supports=False`, it is that
+        of learners that see jumps and holding times only.   Derivation: docs/difficulty.md
 
         >>> model = CTMDP.from_arrays([[[1.0], [1.0]]], [[2.0, 1.5]], [[1.0, 1.1]], rate_bounds=(0.5, 6))  # two arms
         >>> bound = difficulty(model).bound_at(10**6)
@@ -221,17 +225,27 @@ class Difficulty(RegretBounds):
         self._need_irreducible("the bound at N decisions needs")
         if elsewhere is not None and not (elsewhere := real_number("elsewhere", elsewhere)) > 0:
             raise ParameterError(f"elsewhere is {elsewhere:g}; what may be lost in other models is a positive amount of reward.")
-        key = horizon(epochs=epochs)[1], bool(supports), elsewhere
+        if events and not supports:
+            raise ParameterError("supports is False and events is True; a learner that is told the events knows where they lead. "
+                                 "Leave one of the two out.")
+        seen = self.model.events is not None and (supports if events is None else bool(events))
+        key = horizon(epochs=epochs)[1], bool(supports), elsewhere, seen
         if key not in self.bounds_at:
-            self.bounds_at[key] = bound_at(self.optimum, self.rate_bounds, self.visit_shares, *key)
+            near = family(self.model, self.rate_bounds, bool(supports), seen, told=not self.bounds_defaulted)
+            self.bounds_at[key] = bound_at(self.optimum, near, self.rate_bounds, self.visit_shares, key[0], elsewhere)
         return self.bounds_at[key]
 
-    def bound_against(self, others: CTMDP | Iterable[CTMDP], epochs: float, elsewhere: float | None = None) -> BoundAgainst:
+    def bound_against(self, others: CTMDP | Iterable[CTMDP], epochs: float, elsewhere: float | None = None,
+                      events: bool | None = None) -> BoundAgainst:
         """Return what every learner loses here in N decisions, reward, unless it loses more than `elsewhere` in one of `others`.
 
         With None: what every learner loses here or in one of them.  Others are models with other rows and rates in which another
         way to play is best, as those of `bound_at(N).models`.  Proved, with no constant left out, whatever a learner knows, as long
-        as it is the same of all these models (where jumps pay: what each pays, not the mean of a choice, which differs).
+        as it is the same of all these models (where jumps pay: what each pays, not the mean of a choice, which differs).  What it
+        loses is pseudo-regret: the gaps of its choices.
+
+        Where the model declares events, the others declare the same events with other rates, and it holds for learners that see
+        which event happened, silent ones too.  `events=False` is the larger bound of those that see jumps and holding times only.
         A float with details: see `sojourn.results.BoundAgainst`.   Derivation: docs/difficulty.md
 
         >>> model = CTMDP.from_arrays([[[1.0], [1.0]]], [[2.0, 1.5]], [[1.0, 1.1]], rate_bounds=(0.5, 6))  # two arms
@@ -242,14 +256,19 @@ class Difficulty(RegretBounds):
         if elsewhere is not None and not (elsewhere := real_number("elsewhere", elsewhere)) > 0:
             raise ParameterError(f"elsewhere is {elsewhere:g}; what may be lost in other models is a positive amount of reward.")
         models = list(others) if isinstance(others, Iterable) else [others]
+        seen = self.model.events is not None and events is not False
         for other in models:
             require_model(other)
-            other.knowledge(self.rate_bounds)  # raises where a rate lies outside
-        return bound_against(self.optimum, self.visit_shares, models, horizon(epochs=epochs)[1], elsewhere)
+            if other.events is not None and self.model.events is None and events is not False:
+                raise ModelError("the other model declares events, and this one does not: a learner that sees which event happened "
+                                 "would know them apart at once. Leave them out with `other.replace(events=None)`.")
+            if not (seen and self.bounds_defaulted):
+                other.knowledge(self.rate_bounds)  # raises where a rate lies outside
+        return bound_against(self.optimum, self.visit_shares, models, horizon(epochs=epochs)[1], elsewhere, seen)
 
     @cached_property
-    def bounds_at(self) -> dict[tuple[float, bool, float | None], BoundAt]:
-        """The bounds at N decisions that were asked for, by (epochs, supports, elsewhere)."""
+    def bounds_at(self) -> dict[tuple[float, bool, float | None, bool], BoundAt]:
+        """The bounds at N decisions that were asked for, by (epochs, supports, elsewhere, whether events are seen)."""
         return {}
 
     def meaningful_epochs(self, supports: bool = True, share: float = 0.5) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sojourn.instance.gaps import Optimum, optimum
-from sojourn.instance.tilting import Tilted, Written, divergences, nearest, value
+from sojourn.instance.tilting import Family, Written, nearest, value
 from sojourn.instance.visits_program import least_loss
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.evaluate import evaluate
@@ -30,12 +30,14 @@ class Regime:
     law: np.ndarray
     distance: float
     changed: np.ndarray
-    spread: np.ndarray  # Σ p (λ slope)² of each changed pair
+    spread: np.ndarray  # Σ p (λ slope)² of each changed pair, or θ slope² of each event
+    exposed: np.ndarray | None = None  # (P, K) exposure of each event per visit; None where pairs are weighed, not events
 
     def estimate(self, visits: np.ndarray, farther: float = 1.0) -> float:
         """Return about how many nats these visits gather against the nearest model in which it wins (normal approximation)."""
+        weight = visits[self.changed] if self.exposed is None else visits @ self.exposed
         with np.errstate(divide="ignore"):
-            loose = float((self.spread / visits[self.changed]).sum())
+            loose = float((self.spread / weight).sum())
         return (self.distance * farther) ** 2 / (2 * loose) if loose > 0 else np.inf
 
 
@@ -43,9 +45,9 @@ class Regime:
 class Alternative:
     """A model in which no optimal policy of the true one is optimal.
 
-    `divergence` is per pair, nats per visit; `loss` is what good play loses there per decision at least, reward.  In it the regime
-    named by `label` earns more than good play, by `farther` - 1 times what it earns less in the true model.  `price` is the part
-    of the bound that is owed to it (together they come to more where N decisions are short).
+    `divergence` is per pair, nats per visit, of what is seen; `loss` is what good play loses there per decision at least, reward.
+    In it the regime named by `label` earns more than good play, by `farther` - 1 times what it earns less in the true model.
+    `price` is the part of the bound that is owed to it (together they come to more where N decisions are short).
     """
 
     label: str
@@ -56,19 +58,14 @@ class Alternative:
     price: float = 0.0
 
 
-def regime_of(model: Written, good: np.ndarray, pairs: np.ndarray) -> Regime | None:
+def regime_of(model: Family, good: np.ndarray, pairs: np.ndarray) -> Regime | None:
     """Return the policy as a regime; None if it earns as much as good play."""
-    steady = model.rate[:, None] * model.row
-    (gain, x, b), (most, own, own_b) = value(model, steady, pairs), value(model, steady, good)
+    (gain, x, slope), (most, _, own_slope) = model.sloped(model.steady, pairs), model.sloped(model.steady, good)
     if not most - gain > 1e-12 * (abs(most) + abs(gain)):
         return None
-    slope = np.zeros_like(steady)
-    slope[pairs] += x[:, None] * b
-    slope[good] -= own[:, None] * own_b
     changed = np.union1d(pairs, good)
     often = x * model.rate[pairs]
-    spread = (model.blurred * (model.rate[:, None] * slope) ** 2).sum(axis=1)[changed]
-    return Regime(pairs, often / often.sum(), most - gain, changed, spread)
+    return Regime(pairs, often / often.sum(), most - gain, changed, *model.loose(slope - own_slope, changed))
 
 
 def improved(model: Written, pairs: np.ndarray, open_pairs: np.ndarray, running: np.ndarray) -> np.ndarray:
@@ -106,33 +103,15 @@ def policies(model: Written, best: Optimum, good: np.ndarray) -> Iterator[np.nda
             yield pairs
 
 
-def regimes(model: Written, best: Optimum, good: np.ndarray) -> list[Regime]:
+def regimes(model: Family, best: Optimum, good: np.ndarray) -> list[Regime]:
     """Return the regimes of a model, each once."""
     seen, found = {good.tobytes()}, []
-    for pairs in policies(model, best, good):
+    for pairs in policies(model.rows, best, good):
         if pairs.tobytes() not in seen and not best.optimal[pairs].all():
             seen.add(pairs.tobytes())
             regime = regime_of(model, good, pairs)
             found += [] if regime is None else [regime]
     return found
-
-
-def as_model(model: CTMDP, tilted: Tilted, rate_bounds: tuple[float, float]) -> CTMDP:
-    """Return the alternative as a model."""
-    rate = tilted.intensity.sum(axis=1)
-    row = tilted.intensity / rate[:, None]
-    rate = model.rate if model.holding == "unit" else np.clip(rate, *rate_bounds)
-    if not ((row > 0) & (model.matrix.toarray() == 0)).any():
-        owner = np.repeat(np.arange(model.n_pairs), np.diff(model.row_start))
-        return model.replace(probability=row[owner, model.next_state], rate=rate, rate_bounds=rate_bounds)
-    paid = None
-    if model.transition_reward is not None:
-        from scipy.sparse import csr_matrix
-
-        paid = csr_matrix((model.transition_reward, model.next_state, model.row_start), shape=row.shape).toarray()
-    return CTMDP.from_pairs(
-        model.pair_state, model.pair_action, row, rate, model.reward, model.running, transition_reward=paid,
-        states=list(model.states), actions=list(model.actions), rate_bounds=rate_bounds, normalize_rows=True, holding=model.holding)
 
 
 def best_of(model: CTMDP, pairs: np.ndarray) -> float:
@@ -156,7 +135,7 @@ def lost(best: Optimum, other: CTMDP, epochs: float) -> float:
 
 
 def alternative_of(
-    written: Written, best: Optimum, rate_bounds: tuple[float, float], regime: Regime, visits: np.ndarray, farther: float
+    written: Family, best: Optimum, rate_bounds: tuple[float, float], regime: Regime, visits: np.ndarray, farther: float
 ) -> tuple[CTMDP, np.ndarray] | None:
     """Return (the nearest model in which the regime wins, its divergences), proved to win; None where that does not come out.
 
@@ -166,7 +145,7 @@ def alternative_of(
     found = nearest(written, regime.pairs, good, visits, regime.distance * (farther - 1))
     if found is None:
         return None
-    other = as_model(best.model, found, rate_bounds)
+    other = written.as_model(best.model, found.intensity, rate_bounds)
     if not evaluate(other, best.model.pair_action[regime.pairs]).gain_bounds[0] > best_of(other, best.optimal):
         return None
-    return other, divergences(written, other.rate[:, None] * other.matrix.toarray()) * (1 + 1e-12) + 1e-15
+    return other, written.told(other)

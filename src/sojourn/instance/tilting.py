@@ -10,6 +10,8 @@ uses it proves what it is wanted for.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -39,6 +41,49 @@ class Written:
     state: np.ndarray
     bounds: tuple[float, float]
 
+    @property
+    def rows(self) -> Written:
+        """The true model, written out."""
+        return self
+
+    @cached_property
+    def steady(self) -> np.ndarray:
+        """The true intensities, rate x row."""
+        return np.asarray(self.rate[:, None] * self.row)
+
+    def sloped(self, intensity: np.ndarray, pairs: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return (gain, share of time per state, derivative of the gain in each intensity) of the policy with these pairs."""
+        gain, share, b = value(self, intensity, pairs)
+        slope = np.zeros_like(intensity)
+        slope[pairs] = share[:, None] * b
+        return gain, share, slope
+
+    def nats(self, intensity: np.ndarray) -> np.ndarray:
+        """Return what a visit of each pair tells, nats."""
+        return divergences(self, intensity)
+
+    def loose(self, slope: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return (Σ p (λ slope)² of each changed pair, None: it is weighed by the visits of that pair)."""
+        return (self.blurred * (self.rate[:, None] * slope) ** 2).sum(axis=1)[changed], None
+
+    def tilted(self, changed: np.ndarray, slope: np.ndarray, visits: np.ndarray, need: float) -> tuple[np.ndarray, bool]:
+        """Return the intensities of `tilt` for the changed pairs, the true ones elsewhere, and whether they reach `need`."""
+        found = self.steady.copy()
+        found[changed], reached = tilt(self, changed, slope[changed], visits[changed], need)
+        return found, reached
+
+    def cleared(self, intensity: np.ndarray) -> np.ndarray:
+        """Return the intensities without the traces of jumps that were not tilted."""
+        return np.where((self.row == 0) & (intensity < USED * OUTSIDE * self.rate[:, None]), 0.0, intensity)
+
+    def as_model(self, model: CTMDP, intensity: np.ndarray, rate_bounds: tuple[float, float]) -> CTMDP:
+        """Return the model with these intensities."""
+        return as_model(model, intensity, rate_bounds)
+
+    def told(self, other: CTMDP) -> np.ndarray:
+        """Return what a visit of each pair tells of another model, nats, rounded upwards."""
+        return np.asarray(divergences(self, other.rate[:, None] * other.matrix.toarray()) * (1 + 1e-12) + 1e-15)
+
 
 def written(model: CTMDP, rate_bounds: tuple[float, float], supports: bool) -> Written:
     """Return the model as dense arrays; where holding times are one unit the rates are known."""
@@ -51,9 +96,31 @@ def written(model: CTMDP, rate_bounds: tuple[float, float], supports: bool) -> W
     return Written(row, blurred / blurred.sum(axis=1)[:, None], paid, model.rate, model.running, model.pair_state, bounds)
 
 
+class Family(Protocol):
+    """Models near the true one, each an array: the intensities of all jumps (`Written`), or the rates of events (`WrittenEvents`).
+
+    `told` and `nats` are what is seen of them per visit, and so decide which learners the bounds are for.
+    """
+
+    running: np.ndarray
+    rate: np.ndarray
+
+    @property
+    def rows(self) -> Written: ...
+    @property
+    def steady(self) -> np.ndarray: ...
+    def sloped(self, intensity: np.ndarray, pairs: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]: ...
+    def nats(self, intensity: np.ndarray) -> np.ndarray: ...
+    def loose(self, slope: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]: ...
+    def tilted(self, changed: np.ndarray, slope: np.ndarray, visits: np.ndarray, need: float) -> tuple[np.ndarray, bool]: ...
+    def cleared(self, intensity: np.ndarray) -> np.ndarray: ...
+    def as_model(self, model: CTMDP, intensity: np.ndarray, rate_bounds: tuple[float, float]) -> CTMDP: ...
+    def told(self, other: CTMDP) -> np.ndarray: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Tilted:
-    """Intensities of all pairs, how far each pair's are from the true ones (nats per visit), and by how much the policy wins."""
+    """Intensities of all pairs (or rates of all events), nats per visit of each pair, and by how much the policy wins."""
 
     intensity: np.ndarray
     divergence: np.ndarray
@@ -77,12 +144,16 @@ def divergences(model: Written, intensity: np.ndarray) -> np.ndarray:
     """Return KL of every pair's row and rate from the true ones, nats per visit.   Paper: eq:KLdiff"""
     seen = model.row > 0
     ratio = np.where(seen, intensity / (np.where(seen, model.row, 1.0) * model.rate[:, None]), 1.0)
+    found: np.ndarray = (model.row * excess(ratio)).sum(axis=1) + np.where(seen, 0.0, intensity).sum(axis=1) / model.rate
+    return found
+
+
+def excess(ratio: np.ndarray) -> np.ndarray:
+    """Return y - 1 - log y for ratios y, with its digits where y is near 1."""
     z = ratio - 1
     small = z * z * (1 / 2 - z * (1 / 3 - z * (1 / 4 - z * (1 / 5 - z / 6))))
     with np.errstate(divide="ignore"):
-        off = np.where(np.abs(z) < 1e-3, small, z - np.log(ratio))
-    found: np.ndarray = (model.row * off).sum(axis=1) + np.where(seen, 0.0, intensity).sum(axis=1) / model.rate
-    return found
+        return np.asarray(np.where(np.abs(z) < 1e-3, small, z - np.log(ratio)))
 
 
 def tilt(model: Written, pairs: np.ndarray, slope: np.ndarray, weight: np.ndarray, need: float) -> tuple[np.ndarray, bool]:
@@ -111,36 +182,48 @@ def tilt(model: Written, pairs: np.ndarray, slope: np.ndarray, weight: np.ndarra
     return intensities(row, rate, mu * lean, low, high), True
 
 
-def nearest(model: Written, pairs: np.ndarray, good: np.ndarray, visits: np.ndarray, margin: float) -> Tilted | None:
+def nearest(model: Family, pairs: np.ndarray, good: np.ndarray, visits: np.ndarray, margin: float) -> Tilted | None:
     """Return about the nearest model, by Σ visits KL, in which the policy `pairs` earns `margin` more per time than `good`.
 
-    None if there is none.  Only rows and rates of these two policies are changed.
+    None if there is none.  Only rows and rates of these two policies are changed (or events).
     """
     changed = np.union1d(pairs, good)
-    steady = model.rate[:, None] * model.row
-    q, cost, best, step, before = steady, np.inf, None, 1.0, np.inf
+    q, cost, best, step, before = model.steady, np.inf, None, 1.0, np.inf
     for _ in range(ROUNDS):
         try:
-            (gain, x, b), (least, own, own_b) = value(model, q, pairs), value(model, q, good)
+            (gain, x, slope), (least, own, own_slope) = model.sloped(q, pairs), model.sloped(q, good)
         except np.linalg.LinAlgError:  # it went too far for floats
             break
-        slope = np.zeros_like(q)
-        slope[pairs] += x[:, None] * b
-        slope[good] -= own[:, None] * own_b
         need = margin - float(x @ model.running[pairs] - own @ model.running[good])
-        told, off = divergences(model, q), abs(gain - least - margin)
-        paid = float(visits[changed] @ told[changed])
+        told, off = model.nats(q), abs(gain - least - margin)
+        paid = float(visits @ told)
         if gain - least > ENOUGH * margin:
             settled = paid > cost * (1 - SETTLED)
             best, cost = (best, cost) if best is not None and settled else (Tilted(q, told, gain - least), paid)
             if settled:
                 break
         step = max(step / 2, SMALLEST) if off > before else min(1.5 * step, 1.0)  # to and fro, or on the way
-        onward, reached = tilt(model, changed, slope[changed], visits[changed], need)
+        onward, reached = model.tilted(changed, slope - own_slope, visits, need)
         if not reached and off > STUCK * before:
             break
         before = off
-        q = q.copy()
-        q[changed] = np.maximum(q[changed] + step * (onward - q[changed]), RAREST * steady[changed])
-        q[(model.row == 0) & (q < USED * OUTSIDE * model.rate[:, None])] = 0.0
+        q = model.cleared(np.maximum(q + step * (onward - q), RAREST * model.steady))
     return best
+
+
+def as_model(model: CTMDP, intensity: np.ndarray, rate_bounds: tuple[float, float]) -> CTMDP:
+    """Return the model with other rows and rates."""
+    rate = intensity.sum(axis=1)
+    row = intensity / rate[:, None]
+    rate = model.rate if model.holding == "unit" else np.clip(rate, *rate_bounds)
+    if not ((row > 0) & (model.matrix.toarray() == 0)).any():
+        owner = np.repeat(np.arange(model.n_pairs), np.diff(model.row_start))
+        return model.replace(probability=row[owner, model.next_state], rate=rate, rate_bounds=rate_bounds)
+    paid = None
+    if model.transition_reward is not None:
+        from scipy.sparse import csr_matrix
+
+        paid = csr_matrix((model.transition_reward, model.next_state, model.row_start), shape=row.shape).toarray()
+    return CTMDP.from_pairs(
+        model.pair_state, model.pair_action, row, rate, model.reward, model.running, transition_reward=paid,
+        states=list(model.states), actions=list(model.actions), rate_bounds=rate_bounds, normalize_rows=True, holding=model.holding)

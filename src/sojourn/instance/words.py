@@ -149,15 +149,28 @@ def _event_rows(d: Difficulty) -> list[tuple[str, str, str]]:
 
 
 def bounds_at_epochs(d: Difficulty, epochs: float) -> dict[str, Any]:
-    """Return C(M) log N, what of it can be paid, and the bound at N with the models it is owed to; None where not available."""
-    found = value_or_none(lambda: d.bound_at(epochs))
+    """Return C(M) log N, what of it can be paid, and the bounds at N with the models they are owed to; None where not available.
+
+    Where events are declared, `bound_at` and `bound_proved` are of every learner, those that see which event happened too, and
+    `jumps_only` has those of learners that see jumps and holding times only, as C(M) log N is.
+    """
     return {
         "epochs": float(epochs),
         "lower_bound": value_or_none(lambda: d.lower_bound(epochs=epochs)),
         "payable_bound": value_or_none(lambda: d.payable_bound(epochs)),
+        **_bounds_seen(d, epochs, None),
+        "jumps_only": None if d.model.events is None else _bounds_seen(d, epochs, False),
+    }
+
+
+def _bounds_seen(d: Difficulty, epochs: float, events: bool | None) -> dict[str, Any]:
+    """Return the bounds at N for learners that see events, or do not; `bound_at_low` is a proved value of the programme only."""
+    found = value_or_none(lambda: d.bound_at(epochs, events=events))
+    proved = value_or_none(lambda: float(d.bound_against(found.models, epochs, events=events))) if found and found.models else None
+    return {
         "bound_at": None if found is None else found.value,
         "bound_at_low": None if found is None else found.low,
-        "bound_proved": value_or_none(lambda: float(d.bound_against(found.models, epochs))) if found and found.models else None,
+        "bound_proved": proved,
         "alternatives": [{"regime": a.label, "price": a.price, "loss": a.loss} for a in (found.alternatives if found else ())],
     }
 
@@ -166,23 +179,33 @@ def _epoch_rows(d: Difficulty, epochs: float | None) -> list[tuple[str, str, str
     """Return the lines of the bounds at N decisions."""
     if epochs is None:
         return []
-    at = bounds_at_epochs(d, epochs)
-    payable = f"at N = {epochs:g} decisions, of which {_show(at['payable_bound'])} can be paid"
-    rows = [("C(M) log N", _show(at["lower_bound"]), payable), ("bound at N", *_bound_words(d, epochs))]
-    if at["bound_proved"] is None:
+    at, shared = bounds_at_epochs(d, epochs), d.model.events is not None
+    only = ", for learners that see jumps and holding times only" if shared else ""
+    payable = f"at N = {epochs:g} decisions, of which {_show(at['payable_bound'])} can be paid{only}"
+    who = "every learner, of events too," if shared else "every learner"
+    rows = [("C(M) log N", _show(at["lower_bound"]), payable), ("bound at N", *_bound_words(d, epochs, None, who))]
+    if at["bound_proved"] is not None:
+        words = ("the part of it that is a theorem: no learner avoids it here and in all those models, no constant left out; it is "
+                 "pseudo-regret, the gaps of the choices")
+        rows.append(("proved at N", _show(at["bound_proved"]), words))
+    if not shared:
         return rows
-    words = "the part of it that is a theorem: no learner avoids it here and in all those models, no constant left out"
-    return [*rows, ("proved at N", _show(at["bound_proved"]), words)]
+    rows.append(("bound, jumps only", *_bound_words(d, epochs, False, "a learner that sees jumps and holding times only")))
+    if at["jumps_only"]["bound_proved"] is not None:
+        rows.append(("proved, jumps only", _show(at["jumps_only"]["bound_proved"]), "the part of that which is a theorem"))
+    return rows
 
 
-def _bound_words(d: Difficulty, epochs: float) -> tuple[str, str]:
+def _bound_words(d: Difficulty, epochs: float, events: bool | None, who: str) -> tuple[str, str]:
     """Return the bound at N decisions, and what it is owed to."""
     try:
-        found = d.bound_at(epochs)
+        found = d.bound_at(epochs, events=events)
     except SojournError as error:
         return "not available", str(error)
+    if not found.listed:
+        return _show(found.value), f"what {who} loses, to first order: no model nearby asks for more than good play shows"
     owed = "".join(f"; dearest to rule out: {a.label}" for a in found.alternatives[:1])
-    return _show(found.value), f"what every learner loses here or in one of {found.listed} models nearby, to first order{owed}"
+    return _show(found.value), f"what {who} loses here or in one of {found.listed} models nearby, to first order{owed}"
 
 
 def _diameter_words(d: Difficulty) -> str:

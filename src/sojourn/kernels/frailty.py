@@ -3,8 +3,8 @@
 Cell c of exposure x_c has the rate θ g_c, g_c from Gamma(κ, κ).  Integrated over g_c its count has a Gamma-Poisson law.  θ is then
 averaged over Gamma(a, b) laws, one for each b.  With u = log θ the logarithm of the integrand is concave: n u - Σ (n_c + κ) log(1 +
 z) + a u - b e^u with z = θ x_c/κ.  So between two nodes it lies above its chord, and the integral of exp(chord) is a proved lower
-bound of the integral: what is returned is never above the exact mixture, wherever the nodes are, and mostly 1 % to 2 %
-below it.  The nodes are laid around the mode of the likelihood, where n - Σ (n_c + κ) z/(1 + z) is 0.
+bound of the integral: what is returned is never above the exact mixture, wherever the nodes are, and mostly 1 % to 2 % below it.
+The nodes are laid around the mode of the likelihood, where n - Σ (n_c + κ) z/(1 + z) is 0.
 """
 
 from math import exp, expm1, lgamma, log, log1p, sqrt

@@ -1,7 +1,7 @@
 """How sure a mean holding time is: the estimate and the interval of rates, by four estimators.
 
-With L = log(2 A S t/δ) each interval fails at a given time with probability at most 2 e^{-7L}, the level of the paper's radii
-(eq:rate-CI), for exponential times whose rate is at least λ_min:
+With L = log(2 A S t/δ) each interval fails at a given number of visits with probability at most 2 e^{-7L}, the level of the
+paper's radii (eq:rate-CI), for exponential times whose rate is at least λ_min:
 
 - truncated: |m - mean| <= (4/λ_min) sqrt(14 L/n), m the truncated mean (eq:truncate-mean); the paper's, which CT-UCRL uses as it
   is;

@@ -31,7 +31,7 @@ def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = T
     """Draw the regret of a run, and how fast it grows against log N; write it to `path` if given; return the figure.
 
     With `bounds`, C(M) (thm:main), or C_u(M) for a learner that is not told the supports, stands as a line beside the growth,
-    which it bounds in the long run, and a line below says what it does not exclude; the proved upper bound of CT-UCRL is named
+    which it bounds in the long run, and a line below says what it does not exclude; the upper bound of CT-UCRL is named
     where the learner is one it holds for: printed sets, and delta = 1/N (thm:UCRL) or doubling (thm:UCRL2).
     """
     kind = None if path is None else check_picture(path)
@@ -109,14 +109,19 @@ def _growth(panel: Any, run: Run, name: str, constant: float) -> None:
 
 
 def _upper_bound(run: Run, card: Difficulty) -> list[str]:
-    """Return the theorem's bound in words, only where its learner is walking: as printed, with the labels of the paper."""
+    """Return the theorem's bound in words, only where its learner is walking.
+
+    In the form that does not depend on the unit of time: as printed it is no guarantee where rate_max > 1.
+    """
     last = int(run.epochs[-1])
     theorem = proved_bound(said_name(type(run.learner)), run.settings, last)
     try:
         if theorem == "thm:UCRL2":
-            return [f"Proved upper bound, doubling, as printed (thm:UCRL2): {card.upper_bound_doubling(epochs=float(last)):.3g}."]
+            bound = card.upper_bound_doubling(epochs=float(last), consistent=True)
+            return [f"The upper bound of doubling CT-UCRL, the same in every unit of time (thm:UCRL2): {bound:.3g}."]
         if theorem == "thm:UCRL":
-            return [f"Proved upper bound at delta = 1/N, as printed (thm:UCRL): {card.upper_bound(float(last)):.3g}."]
+            bound = card.upper_bound(float(last), consistent=True)
+            return [f"The upper bound at delta = 1/N, the same in every unit of time (thm:UCRL): {bound:.3g}."]
     except SojournError:
         pass
     return []

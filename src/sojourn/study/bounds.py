@@ -124,7 +124,8 @@ def _upper(found: Difficulty, proved: set[str]) -> dict[str, Callable[[float], f
     """Return the upper bounds of these theorems, in words and as functions of N."""
     out: dict[str, Callable[[float], float]] = {}
     if "thm:UCRL" in proved:
-        for words, consistent in (("CT-UCRL bound as printed", False), ("CT-UCRL bound, unit-consistent", True)):
+        printed = "CT-UCRL bound as printed" + (" (no guarantee: rate_max > 1)" if found.rate_bounds[1] > 1 else "")
+        for words, consistent in ((printed, False), ("CT-UCRL bound, unit-consistent", True)):
             _keep(out, words, lambda n, offset, c=consistent: found.upper_bound(n, consistent=c, offset=offset))
     if "thm:UCRL2" in proved:
         _keep(
