@@ -281,7 +281,7 @@ def bound_at(best: Optimum, near: Family, rate_bounds: tuple[float, float], shar
         raise TooLarge(f"the bound at N decisions is worked out for N up to {MOST_EPOCHS:g}, as far as the digits reach; N is "
                        f"{epochs:g}. `lower_bound(epochs=N)` is what it comes nearer to, slowly, from below or from above.")
     if best.optimal.all():
-        return nothing(best, epochs, elsewhere)
+        return replace(nothing(best, epochs, elsewhere), events=isinstance(near, WrittenEvents))
     search = Search(best, near, rate_bounds, shares, epochs)
     found = lost_by_then(lambda within: at_the_end(search.within(within), elsewhere), epochs)
     return replace(found, epochs=epochs, events=isinstance(near, WrittenEvents))

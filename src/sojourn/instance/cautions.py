@@ -143,8 +143,8 @@ def too_early(d: Difficulty) -> list[str]:
     if not d.irreducible or d.meaningful_epochs() <= USUAL:
         return []
     most, bound = d.payable_bound(USUAL), d.lower_bound(epochs=USUAL)
-    known = d.bounds_at.get((USUAL, True, None))
-    instead = "before `bound_at(epochs)` (command line: --epochs N)" + ("" if known is None else f", here {known:.4g}")
+    known, asked = d.bounds_at.get((USUAL, True, None, False)), "epochs" if d.model.events is None else "epochs, events=False"
+    instead = f"before `bound_at({asked})` (command line: --epochs N)" + ("" if known is None else f", here {known:.4g}")
     return [
         f"C(M) log N means nothing yet at {USUAL:.0e} decisions: it is {bound:.4g}, of which only {most:.4g} can be paid, because "
         f"{_unpaid(d)}. Use it from about {d.meaningful_epochs():.0e} decisions on, and {instead}."

@@ -31,7 +31,7 @@ def event_nats(table: EventTable, rate: np.ndarray, value: np.ndarray) -> np.nda
     assert table.value is not None
     pair, event, total = table.exposure_rows
     apart = total * table.value[event] * excess((value / table.value)[event])
-    return np.bincount(pair, apart, minlength=table.n_pairs) / rate
+    return np.asarray(np.bincount(pair, apart, minlength=table.n_pairs) / rate)
 
 
 @dataclass(frozen=True, eq=False)

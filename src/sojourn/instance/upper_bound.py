@@ -65,7 +65,10 @@ def doubling_bound(constant: float, gap: float, offset: float, epochs: float) ->
 
 
 def doubling_bound_time(constant: float, gap: float, offset: float, time: float, rate_bounds: tuple[float, float]) -> float:
-    """Return the doubling bound at a fixed time T, in reward.   Paper: thm:UCRL2, eq: coro:ub"""
+    """Return the doubling bound at a fixed time T, in reward, as printed.   Paper: thm:UCRL2, eq: coro:ub
+
+    Its proof conditions on the number of decisions by T; what can be proved has (16 C/g) log 2 more (docs/notation.md).
+    """
     horizon = real_number("time", time)
     if horizon <= 0:
         raise ParameterError(f"time is {horizon:g}; it must be positive.")
