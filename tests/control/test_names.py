@@ -1,5 +1,8 @@
 """Texts that a plant reports: what nobody sees is refused, and what is printed steers no terminal."""
 
+import contextlib
+import sqlite3
+
 import pytest
 
 import sojourn
@@ -7,7 +10,7 @@ from command_line import run as sojourn_command
 from sojourn.control.controller import Controller
 from sojourn.control.journal import Journal, Report
 from sojourn.control.values import written
-from sojourn.errors import ReportError
+from sojourn.errors import ControlError, ReportError
 from sojourn.model.words import has_hidden
 
 KNOWN = sojourn.make("three-state").knowledge()
@@ -29,6 +32,18 @@ def test_unknown_states_and_events_with_hidden_characters_are_refused_and_count_
         controller.missed(text)
     assert controller.status()["next_seq"] == 1 and not controller.alarms
     assert controller.report(1, 0.5, "somewhere else") == KNOWN.actions[0]  # unknown and harmless: an alarm, as ever
+
+
+@pytest.mark.parametrize("cells", ["holding_time = 'long'", "action = 5", "reward = 'much'", "holding_time = -1.0"])
+def test_cells_of_a_type_that_was_never_written_are_refused_in_words(controller, cells):
+    controller.report(1, 0.5, "B")
+    path = controller.path
+    controller.close()
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"UPDATE reports SET {cells}")
+        database.execute("DELETE FROM snapshots")
+    with pytest.raises(ControlError, match=r"plant\.control.*(never written|damaged)"):
+        Controller.open(path)
 
 
 def test_a_file_of_before_with_terminal_escapes_is_shown_escaped(tmp_path):

@@ -50,6 +50,7 @@ WRONG = {
     "a slot beyond the last": (("session", "learner", "counts", "head", lambda a: a + 10**6), "slots"),
     "a successor that does not exist": (("session", "counts", "slot_state", lambda a: a + 7), "positions of 3 states"),
     "more slots than there are": (("session", "counts", "used", lambda a: a + 10**9), "an array of"),
+    "more room for successors than for their counts": (("session", "counts", "slot_state", lambda a: np.tile(a, 2)), "as long as"),
     "visits of another model": (("session", "counts", "visits", lambda a: a[:2]), "6 numbers"),
     "visits below zero": (("session", "counts", "visits", lambda a: a - 100), "at least 0"),
     "times that are none": (("session", "counts", "holding_sum", lambda a: a * np.nan), "at least 0"),

@@ -320,7 +320,7 @@ class Journal:
                 right = entry[0] == seq
                 report = next(reports, None)
             chain = linked(chain, entry)
-            if not right or chain != found or not is_sound(entry):
+            if not right or chain != found:
                 raise self._damage(f"{'report' if isinstance(entry, Report) else 'note'} {entry[0]} does not follow from those "
                                    "before")
             yield entry
@@ -330,7 +330,10 @@ class Journal:
             with said(self.path, WORDS):
                 rows = self.database.execute(f"{query} WHERE {key} > ? ORDER BY {key} LIMIT {BATCH}", (last,)).fetchall()
             for row in rows:
-                yield kind(*row[:-1]), row[-1]
+                entry = kind(*row[:-1])
+                if not is_sound(entry):
+                    raise self._damage(f"{key} {entry[0]} has cells of a type that is never written")
+                yield entry, row[-1]
             if len(rows) < BATCH:
                 return
             last = rows[-1][0]

@@ -46,8 +46,8 @@ def check_counts(found: Mapping[str, np.ndarray], n_states: int, n_pairs: int, u
         raise _wrong("counts['used']", found["used"], "an array of one number")
     used = int(found["used"][0])
     for name in ("slot_state", "slot_next", "slot_count"):
-        if found[name].ndim != 1 or len(found[name]) < used or used < 0:
-            raise _wrong(f"counts[{name!r}]", found[name], f"an array of {used} numbers")
+        if found[name].ndim != 1 or not 0 <= used <= len(found[name]) == len(found["slot_state"]):
+            raise _wrong(f"counts[{name!r}]", found[name], f"an array of {used} numbers, as long as slot_state")
     states, after, head = found["slot_state"][:used], found["slot_next"][:used], found["head"]
     links = np.concatenate([head, after])
     links = links[links != -1]
