@@ -121,6 +121,7 @@ class Learner:
     exposes: ClassVar[bool] = False
     needs_rate_bounds: ClassVar[bool] = True
     needs_events: ClassVar[bool] = False
+    retired: ClassVar[tuple[str, ...]] = ()  # parameters that do nothing any more, and that saved files may name
     parameters: dict[str, str]  # as given to the constructor, in words, defaults included
     given: dict[str, Any]  # as given to the constructor, where a study file could hold it
 

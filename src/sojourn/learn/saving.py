@@ -52,7 +52,7 @@ def _refuse_unlike(learner: Learner, state: Mapping[str, Any]) -> None:
                              "build the same one.")
     if not isinstance(state["parameters"], Mapping):
         raise ParameterError(f"the saved parameters are {shown(state['parameters'])}; they must be a dict.")
-    for name in sorted({*map(str, state["parameters"]), *learner.parameters}):
+    for name in sorted({*map(str, state["parameters"]), *learner.parameters} - set(getattr(learner, "retired", ()))):
         there = state["parameters"].get(name) or _unsaid(type(learner), name)
         here = learner.parameters.get(name, "not given")
         if there != here:
@@ -126,7 +126,7 @@ def settings_of(learner: Learner) -> dict[str, Any]:
     for name, parameter in list(_signature(kind).parameters.items())[1:]:
         value = learner.given.get(name, parameter.default)
         value = getattr(learner, name, None) if value is None else value
-        if name not in ("knowledge", "seed") and isinstance(value, PLAIN):
+        if name not in ("knowledge", "seed", *getattr(learner, "retired", ())) and isinstance(value, PLAIN):
             found[name] = value
     return found
 
