@@ -147,6 +147,8 @@ def test_the_optimistic_gain_stays_above_the_optimum(name):
     best = solve(model).gain
     run = simulate(model, "events-ucrl", max_epochs=20_000, seed=1)
     promised = np.asarray(run.episodes.info["optimistic_gain"])
+    promised = promised[~np.isnan(promised)]  # a plan that only goes where an event was never possible promises nothing
+    assert len(promised) > run.episodes.total - 30
     assert (promised >= best - 1e-6 * abs(best)).all() and promised[-1] - best < 0.6 * abs(best)
 
 

@@ -65,7 +65,7 @@ def intervals(seen: np.ndarray, exposure: np.ndarray, unit: float, level: float)
     low, high = np.zeros(len(n)), np.full(len(n), np.inf)
     never = (n == 0) & (x > 0)
     high[never] = room[never] / x[never]
-    some = n > 0
+    some = (n > 0) & (x > 0)
     n, x, room = n[some], x[some], room[some]
     depth = np.maximum((room + n * np.log(n / x)) / n - 1.0, 0.0)  # y - 1 - log y <= depth for y = θ X / n
     inner = -np.exp(-1.0 - depth)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
@@ -10,6 +12,7 @@ from sojourn.kernels.event_planning import EventRows, best_event_policy, event_s
 from sojourn.learn.found import Found
 from sojourn.learn.large_event_planner import large_plan, multigrid_plan
 from sojourn.model.events import EventTable
+from sojourn.model.graph import strong_components
 from sojourn.model.knowledge import Knowledge
 
 CHEAP_WORK = 1e7  # multiplications of one elimination up to which all is eliminated, in some 10 ms; 200 states need at most 8e6
@@ -28,20 +31,30 @@ class EventPlanner:
         self.work = knowledge.n_states * float(self.width) ** 2
         self.large = self.work > MOST_WORK
 
-    def best(self, low: np.ndarray, high: np.ndarray, start: Found, reference: int = 0, tolerance: float = 1e-6) -> Found:
+    def best(self, low: np.ndarray, high: np.ndarray, start: Found, reference: int = 0, tolerance: float = 1e-6,
+             proved: bool = False) -> Found:
         """Return the best policy when every rate lies in [low, high], each pair with the ends that help it most.
 
         `tolerance` (relative, of the gain) is for large models.  Others are planned for by elimination, until nothing improves;
-        from CHEAP_WORK on by multigrid to CLOSE, where all pairs have the same rates and multigrid gets there.
+        from CHEAP_WORK on by multigrid to CLOSE, where all pairs have the same rates and multigrid gets there.  `proved`: where every
+        state can be reached from every other, go on until the gain is known to `tolerance`, however long that takes.
         """
         if self.large:
-            return large_plan(self.rows, low, high, start, tolerance)
+            return large_plan(self.rows, low, high, start, tolerance, proved and self.connected)
         if self.work > CHEAP_WORK and np.array_equal(low, high):  # ends that differ are often too far apart for multigrid
             start, ended = multigrid_plan(self.rows, low, high, start, min(tolerance, CLOSE))
             if ended:
                 return start
         gain, bias, pair, _ = best_event_policy(self.rows, low, high, start.pair, start.bias, reference, self.place, self.width)
         return Found(gain, bias, pair)
+
+    @cached_property
+    def connected(self) -> bool:
+        """Whether every state can be reached from every other."""
+        rows, n = self.rows, len(self.place)
+        state = np.repeat(np.arange(n), np.diff(rows.row_start[rows.pair_start]))
+        jumps = rows.next_state >= 0
+        return strong_components(n, state[jumps], rows.next_state[jumps])[0] == 1
 
     def bracket(self, low: np.ndarray, high: np.ndarray, found: Found) -> tuple[float, float]:
         """Return an interval that holds the largest gain when every rate lies in [low, high], from one look at `found`."""

@@ -72,11 +72,13 @@ class EventsUCRL(EventLearner):
             return Plan(self.knowledge.pair_action[way.pair], np.where(way.shows, 1, NO_LIMIT), most)
         high = np.where(np.isinf(high), HOPED * self.events.typical, high)
         low = np.minimum(low, high)
-        self.found = self.planner.best(low, high, self.found, self.reference, 1 / np.sqrt(self.counts.epoch))
+        self.found = self.planner.best(low, high, self.found, self.reference, 1 / np.sqrt(self.counts.epoch),
+                                       proved=True)
+        gain = self.planner.bracket(low, high, self.found)[1] if self.planner.large else self.found.gain
         pair, quota = self.found.pair, self.quota(low, high)
         if way is not None:
             pair, quota = np.where(way.leads, way.pair, pair), np.where(way.shows, 1, quota)
-        return Plan(self.knowledge.pair_action[pair], quota, most, {"optimistic_gain": self.found.gain})
+        return Plan(self.knowledge.pair_action[pair], quota, most, {"optimistic_gain": gain})
 
     def quota(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return the visits that a plan may make to each pair: until the exposure of one of its events has grown by `growth`."""

@@ -16,13 +16,28 @@ from sojourn.solving.nested import Evaluation
 
 ROUNDS = 30  # policies in one plan at most
 FAILURES = 2  # evaluations that may end for want of cycles
-SWEEPS = 300  # of value iteration, where multigrid does not help
+SWEEPS = 300  # of value iteration at a time, where multigrid does not help
+DAMPED = 1.1  # the uniform rate over the largest one: so that models of equal rates do not swing between two biases
+ROUNDING = 1e-14  # of the largest terms of a value
 
 
-def large_plan(rows: EventRows, low: np.ndarray, high: np.ndarray, start: Found, tolerance: float) -> Found:
-    """Return the best policy when every rate lies in [low, high], its gain known to `tolerance` (relative)."""
+def large_plan(rows: EventRows, low: np.ndarray, high: np.ndarray, start: Found, tolerance: float, proved: bool = False) -> Found:
+    """Return the best policy when every rate lies in [low, high], its gain known to `tolerance` (relative).
+
+    Where multigrid does not help, sweeps end after SWEEPS of them, unless `proved`: then they go on, and multigrid is tried again
+    from where they got, until the gain is known so well.  That needs a model in which every state can be reached from every other.
+    """
     found, ended = multigrid_plan(rows, low, high, start, tolerance)
-    return found if ended else swept(rows, low, high, found, tolerance)
+    if not ended:
+        found, ended = swept(rows, low, high, found, tolerance, SWEEPS)
+    sweeps = SWEEPS
+    while proved and not ended:
+        better, ended = multigrid_plan(rows, low, high, found, tolerance)
+        if ended:
+            return better
+        sweeps *= 2
+        found, ended = swept(rows, low, high, found, tolerance, sweeps)
+    return found
 
 
 def multigrid_plan(rows: EventRows, low: np.ndarray, high: np.ndarray, start: Found, tolerance: float) -> tuple[Found, bool]:
@@ -50,11 +65,16 @@ def multigrid_plan(rows: EventRows, low: np.ndarray, high: np.ndarray, start: Fo
     return Found(gain, bias, pair), False
 
 
-def swept(rows: EventRows, low: np.ndarray, high: np.ndarray, start: Found, tolerance: float) -> Found:
-    """Return what at most SWEEPS sweeps find."""
+def swept(rows: EventRows, low: np.ndarray, high: np.ndarray, start: Found, tolerance: float, sweeps: int) -> tuple[Found, bool]:
+    """Return (what at most `sweeps` sweeps find, whether its gain is known to `tolerance`, or as well as floats can tell)."""
     jumps = rows.next_state >= 0
     total = np.concatenate([[0.0], np.cumsum(np.where(jumps, rows.coefficient * high[rows.event], 0.0))])
-    uniform = 1.0001 * float(np.diff(total[rows.row_start]).max())
-    wanted = tolerance * abs(start.gain)
-    least, most, bias, pair = event_sweeps(rows, low, high, start.bias, uniform, SWEEPS, wanted)
-    return Found((least + most) / 2, bias, pair)
+    uniform = DAMPED * float(np.diff(total[rows.row_start]).max())
+    found, goal, width = start, tolerance * abs(start.gain), np.inf
+    for _ in range(0, sweeps, SWEEPS):  # in parts, so that Ctrl-C is heard
+        least, most, bias, pair = event_sweeps(rows, low, high, found.bias, uniform, SWEEPS, goal)
+        found, width = Found((least + most) / 2, bias, pair), most - least
+        goal = max(tolerance * abs(found.gain), ROUNDING * uniform * float(np.abs(bias).max()))
+        if width <= goal:
+            break
+    return found, bool(width <= goal)
