@@ -2,9 +2,9 @@
 
     python benchmarks/events_linear.py --epochs 1e5 --runs untold=800 told=200 for-nothing=200 dear=200
 
-In state 0 "risky" shows a rare event that costs 0.1 over its rate, so it earns 0.9 per unit of time; "safe" earns 0.8.  One line per
-model: how many runs had a tenth or more of wrong decisions (among those with a choice) in their last half, the largest share of
-wrong decisions there, and its mean.  `tests/learn/test_events_ucrl.py` is the short form.
+In state 0 "risky" shows a rare event that costs 0.1 over its rate, so it earns 0.9 per unit of time; "safe" earns 0.8.  One line
+per model: how many runs had a tenth or more of wrong decisions (among those with a choice) in their last half, the largest share
+of wrong decisions there, and its mean.  `tests/learn/test_events_ucrl.py` is the short form.
 """
 
 import argparse
@@ -58,9 +58,9 @@ def main(runs, epochs, first_seed):
         model, right, wrong = rare_event(*MODELS[name])
         began = time.process_time()
         share = np.array([wrong_share(model, right, wrong, epochs, seed) for seed in range(first_seed, first_seed + count)])
-        print(f"{name:12s} {count} runs of {epochs:,} decisions: {(share >= WRONG).sum()} with {WRONG:.0%} or more of wrong decisions "
-              f"in the last half; largest share {share.max():.4f}, mean {share.mean():.2e}; {time.process_time() - began:.0f} s",
-              flush=True)
+        print(f"{name:12s} {count} runs of {epochs:,} decisions: {(share >= WRONG).sum()} with {WRONG:.0%} or more of wrong "
+              f"decisions in the last half; largest share {share.max():.4f}, mean {share.mean():.2e}; "
+              f"{time.process_time() - began:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -147,7 +147,7 @@ def test_where_no_jump_is_told_the_way_relies_on_those_that_were_seen():
 
 
 def test_a_plan_adds_no_more_exposure_than_its_share_whatever_is_believed():
-    """At the lower ends of the rates (true ones lie above), a pair's visits add at most 3 growth X of each of its events, or one."""
+    """Even at three times the lower ends of the rates, the visits to a pair add `growth` X to each of its events, or are one."""
     model = make("tandem")
     walk = Walk(model, learner_for(model, "events-ucrl", seed=2), seed=2)
     pair, event, total = walk.learner.table.exposure_rows

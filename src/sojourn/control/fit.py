@@ -199,9 +199,9 @@ def _note_events(found: EventEstimate, rate_bounds: tuple[float, float] | None, 
         notes.append(f"{found.evidence}; what follows from them cannot be relied on.")
     never = [name for name, time, known in zip(found.names, found.exposure, np.isfinite(found.rate)) if time == 0 and not known]
     if never:
-        how = "within the rate bounds" if rate_bounds is not None else "within a factor 10,000 of a typical rate"
+        how = "at a rate within the rate bounds" if rate_bounds is not None else "at any rate"
         more = f" and {len(never) - 5} more" if len(never) > 5 else ""
-        notes.append(f"{', '.join(never[:5])}{more}: never possible in this log; taken to happen {how}.")
+        notes.append(f"{', '.join(never[:5])}{more}: never possible in this log; may happen {how}.")
 
 
 # ---- counts and intervals --------------------------------------------------------------------------------------------

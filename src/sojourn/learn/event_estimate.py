@@ -2,7 +2,8 @@
 
 The intervals are those of event_belief.py: all of them together hold, at all times and whatever was played, with the stated
 confidence.  The gains are bracketed over everything in them, each pair with the ends that help it most (for the upper end) or hurt
-the policy most (for the lower one), which contains every common choice of rates.
+the policy most (for the lower one), which contains every common choice of rates.  An event that was never possible, and of which
+nothing is told, may have any rate: where a higher one helps without end, the bracket ends at infinity.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ParameterError
+from sojourn.kernels.event_planning import EventRows
 from sojourn.learn.event_belief import estimated, intervals
 from sojourn.learn.event_counts import EventCounts
 from sojourn.learn.event_planner import EventPlanner
@@ -24,8 +26,9 @@ from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import is_number
 from sojourn.model.words import html_card
 
-RATIO = 1e4  # an event that was never possible is taken to have a rate within this factor of a typical one, if nothing is told
-LEAST = 1e-9  # of its upper end: no rate is taken to be smaller, so that nothing lasts for ever
+FAST = 1e4  # times a typical rate: at which an event that may have any rate is planned for; what is proved is proved for all
+LEAST = 1e-9  # of its upper end: at which a rate is planned for at least, so that nothing lasts for ever
+MOST_STEPS = 1000  # jumps in a row at infinite rates that are followed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +92,7 @@ class EventEstimate:
 
 def event_estimated(counts: EventCounts, visits: np.ndarray, confidence: float = 0.95,
                     rate_bounds: tuple[float, float] | None = None) -> EventEstimate:
-    """Return what `counts` say; `rate_bounds` are told of every rate (else none is taken to be far from a typical one)."""
+    """Return what `counts` say; `rate_bounds` are told of every rate."""
     if not (is_number(confidence) and 0 < confidence < 1):
         raise ParameterError(f"confidence is {confidence!r}; it must lie between 0 and 1, such as 0.95.")
     known, table = counts.knowledge, counts.table
@@ -99,9 +102,8 @@ def event_estimated(counts: EventCounts, visits: np.ndarray, confidence: float =
     planner = EventPlanner(known, table)
     start = Found(0.0, np.zeros(known.n_states), np.array(known.pair_start[:-1], dtype=np.int64))
     best = planner.best(mean, mean, start)
-    hope = planner.best(low, high, best)
-    most = planner.bracket(low, high, hope)[1]
-    least = -_against(known, table, best.pair, low, high)
+    hope, most = _largest_gain(planner, low, high, best, typical)
+    least = -_against(known, table, best.pair, low, high, typical)
     rate = np.where(table.known, table.low, np.divide(seen, exposure, out=np.full(len(seen), np.nan), where=exposure > 0))
     return EventEstimate(known, float(confidence), np.array(visits), seen, exposure, rate, np.stack([low, high], axis=1),
                          np.array(known.pair_action[best.pair]), float(best.gain), (min(least, best.gain), max(most, best.gain)),
@@ -110,16 +112,53 @@ def event_estimated(counts: EventCounts, visits: np.ndarray, confidence: float =
 
 def open_rates(counts: EventCounts, doubt: float, told: tuple[float, float] | None) -> tuple[np.ndarray, np.ndarray]:
     """Return (low, high): what is left open about every rate, but with probability `doubt`."""
-    table, typical = counts.table, counts.typical
+    table = counts.table
     low, high = intervals(counts.seen, counts.exposure, counts.unit or 1.0, log(max(1, int((~table.known).sum())) / doubt))
     least, most = told if told is not None else (0.0, np.inf)
     high = np.minimum(np.minimum(high, most), table.high)
-    high = np.where(np.isfinite(high), high, np.maximum(typical * RATIO, 2 * low))
-    low = np.maximum(np.maximum(low, least), np.maximum(table.low, LEAST * high))
-    return np.minimum(low, high), high
+    return np.minimum(np.maximum(np.maximum(low, least), table.low), high), high
 
 
-def _against(known: Knowledge, table: EventTable, pair: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
+def _largest_gain(planner: EventPlanner, low: np.ndarray, high: np.ndarray, start: Found, typical: float) -> tuple[Found, float]:
+    """Return (a plan for rates in [low, high], a bound that no policy exceeds at any of them).
+
+    The plan is for rates that are neither 0 nor infinite.  Any bias gives a bound; that of the plan is first changed so that no
+    event whose rate is unbounded is worth anything, as far as that can be.
+    """
+    free = np.isinf(high)
+    top = np.where(free, np.maximum(typical * FAST, 2 * low), high)
+    found = planner.best(np.minimum(np.maximum(low, LEAST * top), top), top, start)
+    if free.any():
+        found = found._replace(bias=worthless(planner.rows, free, found.bias))
+    return found, planner.bracket(low, high, found)[1]
+
+
+def worthless(rows: EventRows, free: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """Return a bias, raised where needed, at which the events marked in `free` (K,) pay nothing more, if that can be had.
+
+    Where such an event helps, its state is worth as much as where it leads: with an infinite rate one is there at once.
+    """
+    mine = np.flatnonzero(free[rows.event])
+    if not len(mine):
+        return bias
+    pair = np.repeat(np.arange(len(rows.reward)), np.diff(rows.row_start))[mine]
+    state = np.repeat(np.arange(len(bias)), np.diff(rows.pair_start))[pair]
+    first, group = np.unique(pair * len(free) + rows.event[mine], return_index=True, return_inverse=True)[1:]
+    here, to, size, new = state[first], rows.next_state[mine], rows.coefficient[mine], bias.copy()
+    leaves = np.bincount(group, size * ((to >= 0) & (to != state)))
+    for _ in range(min(len(bias), MOST_STEPS) + 1):
+        jump = np.where(to >= 0, rows.reward[pair] + new[to] - new[state], 0.0)
+        worth = np.bincount(group, size * (rows.payment[mine] + jump))
+        gained = np.divide(worth, leaves, out=np.full(len(worth), -np.inf), where=leaves > 0)
+        room = 1e-12 * float(np.abs(new).max())  # so that rounding makes it worth nothing either
+        more = gained > -room / 2
+        if not more.any():
+            break
+        np.maximum.at(new, here[more], (new[here] + gained + room)[more])
+    return new
+
+
+def _against(known: Knowledge, table: EventTable, pair: np.ndarray, low: np.ndarray, high: np.ndarray, typical: float) -> float:
     """Return the most that `pair` can cost, over all that is open."""
     keep = np.zeros(known.n_pairs, dtype=bool)
     keep[pair] = True
@@ -129,5 +168,4 @@ def _against(known: Knowledge, table: EventTable, pair: np.ndarray, low: np.ndar
                    reward=mine.reward, running=mine.running, support_start=None, support_state=None, events=mine)
     planner = EventPlanner(only, mine)
     start = Found(0.0, np.zeros(known.n_states), np.arange(known.n_states, dtype=np.int64))
-    found = planner.best(low, high, start)
-    return planner.bracket(low, high, found)[1]
+    return _largest_gain(planner, low, high, start, typical)[1]

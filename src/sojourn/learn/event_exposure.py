@@ -30,7 +30,7 @@ class Exposure:
 
     def __init__(self, knowledge: Knowledge, table: EventTable):
         self.knowledge, self.table = knowledge, table
-        pair, event, total = table.exposure_rows
+        _, event, total = table.exposure_rows
         self.largest = np.zeros(table.n_events)  # coefficient of each event, over all pairs; 0 where it is active in none
         np.maximum.at(self.largest, event, total)
         self.certain = knowledge.events is not None or knowledge.support_start is not None  # whether all jumps can happen

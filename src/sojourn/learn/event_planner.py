@@ -36,8 +36,8 @@ class EventPlanner:
         """Return the best policy when every rate lies in [low, high], each pair with the ends that help it most.
 
         `tolerance` (relative, of the gain) is for large models.  Others are planned for by elimination, until nothing improves;
-        from CHEAP_WORK on by multigrid to CLOSE, where all pairs have the same rates and multigrid gets there.  `proved`: where every
-        state can be reached from every other, go on until the gain is known to `tolerance`, however long that takes.
+        from CHEAP_WORK on by multigrid to CLOSE, where all pairs have the same rates and multigrid gets there.  `proved`: where
+        every state can be reached from every other, go on until the gain is known to `tolerance`, however long that takes.
         """
         if self.large:
             return large_plan(self.rows, low, high, start, tolerance, proved and self.connected)

@@ -51,8 +51,8 @@ class EventsUCRL(EventLearner):
     def open_rates(self) -> tuple[np.ndarray, np.ndarray]:
         """Return (low, high): what is left open about every rate; high is infinite where nothing is told and nothing was exposed.
 
-        No lower end is below LEAST events in all of the time so far at the largest coefficient, so that planning meets no rate of 0.
-        The true rate is above that from time LEAST / rate on.
+        No lower end is below LEAST events in all of the time so far at the largest coefficient: planning meets no rate of 0.  The
+        true rate is above that from time LEAST / rate on.
         """
         events, table = self.events, self.table
         level = log(table.n_events * self.counts.epoch / self.delta)

@@ -115,7 +115,7 @@ class StructureTest:
             parts.append(np.where(halves.fair, log_sum(mixed, 0) - np.log(len(RATIOS)), -np.inf))
             weights.append(halves.fair.sum(axis=1))
         several = np.sum(weights, axis=0)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):  # an event that cannot be split
             averaged = log_sum(np.concatenate(parts, axis=1), 1) - np.log(several)
         return np.where(several > 0, averaged, log_mixture(n, x, unit))
 
