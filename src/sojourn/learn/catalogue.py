@@ -81,7 +81,7 @@ _ENTRIES = [
           "nothing", "Thompson 1933; Ouyang, Gagrani, Nayyar, Jain 2017; Agrawal and Jia 2017"),
     Entry("events-ucrl", "sojourn.learn.events_ucrl:EventsUCRL",
           "optimism over intervals for the events' rates that hold at all times", "events (coefficients, payments)",
-          "optimism at all times; O(sqrt(N log N)) (docs/events-proofs.md)", "Jaksch, Ortner, Auer 2010; Robbins 1970 (mixtures)"),
+          "regret O(log N) for every N where all policies are irreducible (docs/events-proofs.md)", "Jaksch, Ortner, Auer 2010; Robbins 1970 (mixtures)"),
     Entry("events-ce", "sojourn.learn.events_ce:EventsCE", "the best policy at the estimated rates of the events; a yardstick",
           "events (coefficients, payments)", "nothing: linear regret where an event is hidden", "folklore of adaptive control"),
     Entry("smdp-ucrl", "sojourn.learn.smdp_ucrl:SMDPUCRL",
