@@ -93,9 +93,9 @@ def test_every_plan_satisfies_what_step_7_says_of_it(name):
             assert (np.abs(mine) <= coefficient(events, p) * (paid + np.ptp(u)) * (1 + 1e-9)).all()
             width = float(((chosen - theta) * mine).sum()) / rate[p]
             f = u - best.bias
-            after = events.pair == p
-            moves = after & events.jumps
-            onward = float((events.intensity(theta)[moves] * (f[events.next_state[moves]] - f[model.pair_state[p]])).sum()) / rate[p]
+            moves = (events.pair == p) & events.jumps
+            step = f[events.next_state[moves]] - f[model.pair_state[p]]
+            onward = float((events.intensity(theta)[moves] * step).sum()) / rate[p]
             assert gap[p] <= (most - least) / rate[p] + width + onward + rounding * (1 + 1 / rate[p])
             looked += 1
     assert looked > 60
