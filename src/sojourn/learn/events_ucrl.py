@@ -33,7 +33,7 @@ class EventsUCRL(EventLearner):
     """Follows the policy that is best if every event has the rate that helps, among those the data leave open.
 
     `delta` over t bounds the probability that some interval fails at decision t or later; a plan ends when the exposure of an
-    event has grown by `growth` times itself.  `ratio` does nothing: it cut the intervals before 1.0 and is accepted because saved
+    event has grown by `growth` times itself.  `ratio` does nothing: it once cut the intervals and is accepted because saved
     studies, sessions and controllers may name it.
     """
 
