@@ -13,7 +13,7 @@ from sojourn.zoo.catalogue import make
 
 
 def untried(rate, pay=None, lump=0.0):
-    """State 0 goes on at a known rate, or by an event of which nothing is told (`pay`: which is seen only), and it was never tried."""
+    """State 0 goes on at a known rate, or by an event of which nothing is told (with `pay`: it is only seen); never tried."""
     tick, other = Rate("tick", 1.0, known=True), Rate("other", rate)
     second = Choice({1: other}, reward=lump) if pay is None else Choice({1: tick}, silent={other: pay})
     model = explore(0, lambda s: {"back": Choice({0: tick}, reward=1.0)} if s else {"slow": Choice({1: tick}), "other": second})
