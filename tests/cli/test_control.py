@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from command_line import run
+from sojourn.cli.common import plain
 
 
 @pytest.fixture
@@ -136,6 +137,7 @@ def test_a_backup_is_made_and_a_lost_log_is_accepted(path, tmp_path):
 
 
 def test_errors_are_in_the_words_of_the_command_line(path):
+    assert plain({"alarm": "look at the alarms before this one, and at `estimate()`."})["alarm"].endswith("estimate PATH`.")
     assert "sojourn control missed PATH" in run("control", "report", path, 7, 1, "A").err
     run("control", "report", path, 1, 0.4, "C")
     assert "Ask `sojourn control status PATH`" in run("control", "report", path, 1, 0.5, "C").err

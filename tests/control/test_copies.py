@@ -149,17 +149,20 @@ def test_a_damaged_log_is_refused_or_accepted_for_its_sound_part_and_kept(runnin
     assert Path(f"{copy}-wal.damaged").read_bytes() == broken
 
 
-def test_a_file_and_a_log_that_were_copied_at_different_times_are_no_whole(path, tmp_path):
+@pytest.mark.parametrize("later", [1, 150])
+def test_a_file_and_a_log_that_were_copied_at_different_times_are_no_whole(path, tmp_path, later):
+    """With 1 report the log says nothing of how large the file is; with 150 it does, and pages between are missing."""
     with Controller.create(path, MODEL.knowledge(), "ct-ce", ("up", 0)) as controller:
         shutil.copy(path, tmp_path / "copy")
         drive(controller, Plant(MODEL, ("up", 0)), 150)
         controller._journal._settle()  # as SQLite does of its own accord when the log is long
-        drive(controller, Plant(MODEL, controller.status()["state"]), 1)
+        drive(controller, Plant(MODEL, controller.status()["state"]), later)
         shutil.copy(f"{path}-wal", tmp_path / "copy-wal")
     whole = (tmp_path / "copy-wal").read_bytes()
     frames = wal.examine(tmp_path / "copy").frames
     (tmp_path / "copy-wal").write_bytes(whole[:wal.HEAD + frames * (wal.FRAME + 4096)])
-    assert wal.examine(tmp_path / "copy").gap
+    log = wal.examine(tmp_path / "copy")
+    assert log.gap and log.fits((tmp_path / "copy").read_bytes()[:100]) == (later > 1)
     with pytest.raises(ControlError, match="damaged"):
         Controller.open(tmp_path / "copy")
 

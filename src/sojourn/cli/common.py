@@ -21,6 +21,7 @@ from sojourn.model.scalars import is_decimal, is_whole_text
 from sojourn.model.words import has_hidden, visible
 
 NOT_FINITE = ("nan", "inf", "infinity")
+LONG = 40  # characters: a text beyond is a sentence
 NARROWEST = 20  # columns below which lines are left as they are
 
 
@@ -97,7 +98,10 @@ def named_state(model: Any, text: str | None) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return `value` as what strict JSON can hold: numpy scalars and arrays unwrapped, non-finite numbers as null."""
+    """Return `value` as what strict JSON can hold: numpy scalars and arrays unwrapped, non-finite numbers as null.
+
+    Notes and reasons, which are long texts, are said as the command line says them.
+    """
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
@@ -106,6 +110,8 @@ def plain(value: Any) -> Any:
         return [plain(v) for v in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
+    if isinstance(value, str) and len(value) > LONG:
+        return for_shell(value)
     return value
 
 
