@@ -37,7 +37,7 @@ from sojourn.control import controller as controlling
 from sojourn.control.journal import Journal
 from sojourn.errors import SojournError
 
-CALLS = ("pwrite64", "write", "ftruncate", "truncate", "fdatasync", "fsync", "unlink", "rename", "link", "openat")
+CALLS = ("pwrite64", "write", "ftruncate", "fdatasync", "fsync", "unlink", "rename", "link", "openat")
 FAULTS = ("error=EIO:when={n}", "error=ENOSPC:when={n}", "error=ENOSPC:when={n}+", "signal=KILL:when={n}")
 REPORTS = 12
 NOTHING = {"runs": 0, "injected": 0, "acknowledged": 0, "killed": 0}

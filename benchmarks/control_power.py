@@ -28,8 +28,7 @@ from sojourn.control import controller as controlling
 from sojourn.control import journal as journals
 
 SECTOR = 512
-CALLS = ("openat,open,creat,close,write,pwrite64,ftruncate,truncate,fsync,fdatasync,unlink,unlinkat,rename,renameat,renameat2,"
-         "link,linkat")
+CALLS = "openat,open,creat,close,write,pwrite64,ftruncate,fsync,fdatasync,unlink,unlinkat,rename,renameat,renameat2,link,linkat"
 LINE = re.compile(r"^(?:\[pid +\d+\] |\d+ +)?(\w+)\((.*)\) += (-?\d+)", re.DOTALL)
 ARGUMENT = re.compile(r'"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?|([^,\s"]+)')
 
@@ -143,8 +142,6 @@ class Disk:
                     self.acknowledged[seq] = answer
         elif name in ("write", "pwrite64", "ftruncate", "fsync", "fdatasync") and self.open.get(int(args[0])) is not None:
             self.on(name, self.open[int(args[0])], args, result)
-        elif name == "truncate" and paths and paths[0] is not None:
-            self.names[paths[0]].cut(int(args[1]))
         elif name.startswith("unlink") and paths and paths[0] is not None:
             self.names.pop(paths[0], None)
         elif name.startswith("rename") and paths and paths[0] is not None:

@@ -71,7 +71,7 @@ def test_a_write_that_fails_loses_nothing(tmp_path, work):
 
 @needs_strace
 def test_a_report_acknowledged_though_its_write_failed_is_caught(tmp_path):
-    ran = faults(tmp_path, "--most", "12", "--mutant", "careless")
+    ran = faults(tmp_path, "--most", "16", "--mutant", "careless")
     assert ran.returncode == 1 and "lost" in ran.stdout, ran.stdout + ran.stderr
 
 
