@@ -25,10 +25,12 @@ PYTHON_ONLY = {
     "learn/estimate.py": "counts made by hand", "simulation/episode.py": "what a learner's class returns",
     "simulation/fitting.py": "a learner made for another model", "simulation/walk.py": "a learner's class",
     "simulation/session.py": "sessions", "simulation/session_file.py": "sessions", "solving/solution.py": "solutions as objects",
-    "instance/bound_against.py": "models as objects", "control/setting.py": "a learner as an object",
+    "instance/comparable.py": "models as objects", "instance/bound_against.py": "models as objects",
+    "control/setting.py": "a learner as an object",
     "report/model_path.py": "runs as objects", "model/ctmdp.py": "a model as an object", "instance/lower_bound.py": "two arguments",
 }
 PYTHON_ONLY_MESSAGES = {
+    "Leave them out with `other.replace(events=None)`": "models as objects",
     "was opened with write=False, to look only": "no command writes with a controller that was opened to look",
     "has no state() and restore(state)": "says which methods a learner's class lacks",
     "give either epochs= or time=": "commands have --epochs alone",

@@ -45,7 +45,7 @@ REMEDIES = [  # what Python says, what the command line says
     (r"kind='(curves|graph|grid)'", r"--kind \1"),
     (r"Use method='([\w-]+)'", r"Use --method \1"),
     (r"Pass rate_bounds= \(command line: (--rate-bounds LO HI)\)", r"Pass \1"),
-    (r"`bound_at\(epochs\)` \(command line: (--epochs N)\)", r"\1"),
+    (r"`bound_at\([^`]*\)` \(command line: (--epochs N)\)", r"\1"),
     (r"`payable_bound\(epochs\)`", "what can be paid (`sojourn difficulty MODEL` prints it)"),
     (r"`lower_bound\(epochs=N\)`", "C(M) log N"),
     (r" Pass offset=0 for the logarithmic term alone\.", ""),
