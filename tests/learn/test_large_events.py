@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sojourn.kernels.swept_planning import DENSE
-from sojourn.learn import event_planner
+from sojourn.learn import event_planner, large_event_planner
 from sojourn.learn.catalogue import learner_for
 from sojourn.learn.event_planner import EventPlanner
 from sojourn.learn.found import Found
@@ -85,6 +85,21 @@ def test_rates_far_apart_do_not_stop_a_large_plan():
         found = large_plan(planner.rows, theta, theta, cold(model), 0.01)
         assert np.isfinite(found.gain) and np.isfinite(found.bias).all()
         assert (found.pair >= model.pair_start[:-1]).all() and (found.pair < model.pair_start[1:]).all()
+
+
+def test_a_plan_that_must_be_proved_goes_on_until_its_gain_is_known(monkeypatch):
+    """Where multigrid never helps and 20 sweeps are far too few; without that, the middle of a wide bracket is returned."""
+    model = make("tandem:capacity=5")
+    planner, low = EventPlanner(model.knowledge(events=True), model.events), model.events.value
+    monkeypatch.setattr(large_event_planner, "multigrid_plan", lambda rows, low, high, start, tolerance: (start, False))
+    monkeypatch.setattr(large_event_planner, "SWEEPS", 20)
+    width = {}
+    for proved in (False, True):
+        found = large_plan(planner.rows, low, 1.5 * low, cold(model), 1e-3, proved)
+        least, most = planner.bracket(low, 1.5 * low, found)
+        width[proved] = (most - least) / abs(found.gain)
+    exact = planner.best(low, 1.5 * low, cold(model)).gain
+    assert planner.connected and width[True] <= 1e-3 < width[False] and abs(found.gain - exact) <= 1e-3 * abs(exact)
 
 
 @pytest.mark.parametrize("name", ["events-psrl", "events-ucrl", "events-ce"])
