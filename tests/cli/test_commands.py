@@ -276,7 +276,8 @@ def test_show_names_a_folder_that_is_missing():
 
 @pytest.mark.parametrize("arguments", [
     ("solve", "two-state", "--tolerance", "1_0"), ("difficulty", "two-state", "--rate-bounds", "0.1", "1_0"),
-    ("learn", "two-state", "--epochs", "1_000"), ("learn", "two-state", "--seed", "\u0663"), ("learn", "two-state", "--time", "\uff11"),
+    ("learn", "two-state", "--epochs", "1_000"), ("learn", "two-state", "--seed", "\u0663"),
+    ("learn", "two-state", "--time", "\uff11"),
     ("fit", "log.csv", "--confidence", "0.9_5"), ("control", "report", "none", "1", "1_5", "up"),
     ("control", "report", "none", "1_0", "1.5", "up"), ("control", "report", "none", "1", "1.5", "up", "--silent", "arrive", "1_0"),
 ])

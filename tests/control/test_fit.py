@@ -7,7 +7,7 @@ from scipy import stats
 import sojourn
 from command_line import run
 from control_plant import MODEL
-from sojourn.control.exponential import gini_tests
+from sojourn.control.exponential import kuiper_tail, law_tests
 from sojourn.control.fit_words import as_object, pair_table, sentences
 from sojourn.errors import ParameterError
 from sojourn.simulation.session import Session
@@ -69,13 +69,17 @@ def test_payments_that_vary_widen_the_interval_of_the_gain():
     assert noisy.gain_bounds[0] <= sojourn.solve(MODEL).gain <= noisy.gain_bounds[1]
 
 
-def test_the_gini_test_is_uniform_for_exponential_times_and_finds_others():
+def test_the_tests_of_the_law_are_uniform_for_exponential_times_and_find_others():
     rng = np.random.default_rng(7)
     times = rng.exponential(size=(2000, 25)) * rng.lognormal(size=(2000, 1))
-    gini, p = gini_tests(np.repeat(np.arange(2000), 25), times.ravel(), 2000)
-    assert stats.kstest(p, "uniform").pvalue > 1e-3
+    gini, p, kuiper = law_tests(np.repeat(np.arange(2000), 25), times.ravel(), 2000)
+    assert stats.kstest(p, "uniform").pvalue > 1e-3 and stats.kstest(kuiper, "uniform", alternative="greater").pvalue > 1e-3
     x = np.sort(times[3])
     assert gini[3] == pytest.approx(np.abs(x[:, None] - x[None, :]).sum() / (2 * 25 * 24 * x.mean()), rel=1e-12)
+    on_test = [x[:k].sum() + (25 - k) * x[k - 1] for k in range(1, 25)] / x.sum()  # a second way, from the definition
+    steps = np.arange(25) / 24
+    statistic = (steps[1:] - on_test).max() + (on_test - steps[:-1]).max()
+    assert kuiper[3] == pytest.approx(kuiper_tail(np.array([statistic]), np.array([24]))[0], rel=1e-9)
     found = sojourn.fit(simulated(1500, 3, law="erlang"), knowledge=KNOWN)
     assert any("more regular than exponential" in note for note in found.notes)
     assert not sojourn.fit(simulated(1500, 3), knowledge=KNOWN).notes

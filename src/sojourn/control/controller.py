@@ -231,18 +231,19 @@ class Controller:
                 raise
             return answer
 
-    def import_log(self, log: Any, columns: Mapping[str, str] | None = None, contiguous: bool = True) -> int:
+    def import_log(self, log: Any, columns: Mapping[str, str] | None = None, contiguous: bool = True,
+                   max_bytes: int | None = None) -> int:
         """Learn from observations of the past (anything that `sojourn.fit` reads); return how many complete sojourns were counted.
 
         Unfinished sojourns count as time without a jump (learn/unfinished.py).  To begin with what is known already, import before
-        the first report.  `columns` and `contiguous` are those of `fit`.
+        the first report.  `columns`, `contiguous` and `max_bytes` are those of `fit`.
         """
         with self._guard:
             fold, journal = self._ready(), self._writable()
             from sojourn.control.log import read_log
             from sojourn.control.log_unfinished import stored, unfinished
 
-            rows = read_log(log, fold.told, contiguous, columns)
+            rows = read_log(log, fold.told, contiguous, columns, max_bytes)
             rows.check_pairs(fold.told)
             unfinished(rows, fold.told)  # refused before anything is counted
             try:

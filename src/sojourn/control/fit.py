@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse, special
 
-from sojourn.control.exponential import gini_tests
+from sojourn.control.assumptions import Assumptions, check_assumptions, notes_of
 from sojourn.control.fit_events import counted_events, event_intervals, likely_event_model
 from sojourn.control.fit_knowledge import seen_knowledge
 from sojourn.control.log import Log, read_log
@@ -22,7 +22,7 @@ from sojourn.learn.counts import Counts
 from sojourn.learn.estimate import Estimate, estimated
 from sojourn.learn.event_estimate import EventEstimate, event_estimated
 from sojourn.learn.learner import MAX_CHUNK, History
-from sojourn.learn.unfinished import Unfinished, carried, tell
+from sojourn.learn.unfinished import Unfinished, tell
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import is_number
@@ -33,8 +33,8 @@ CYCLES = 30  # returns to one state from which "what we do now" has an interval
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit:
     """What a log says.  Per pair (P,): `visits` (complete sojourns), `exposure` (time, unfinished sojourns included), `rate` (the
-    one over the other), `rate_bounds` (P, 2), `gini` and `gini_p` (control/exponential.py).  Per successor seen, laid out as in
-    `estimate`: `probability_bounds` (E, 2).
+    one over the other), `rate_bounds` (P, 2); `assumptions`: do holding times and jumps look like those of a Markov model
+    (control/assumptions.py)?  Per successor seen, laid out as in `estimate`: `probability_bounds` (E, 2).
 
     Each of `rate_bounds` and `probability_bounds` holds with `confidence` by itself; those in `estimate` hold all together, and
     at all times, which the gain needs.  `gain_bounds`: with `confidence` the policy that is best now earns at least the lower
@@ -51,8 +51,7 @@ class Fit:
     rate: np.ndarray
     rate_bounds: np.ndarray
     probability_bounds: np.ndarray
-    gini: np.ndarray
-    gini_p: np.ndarray
+    assumptions: Assumptions
     estimate: Estimate | EventEstimate
     gain_bounds: tuple[float, float]
     gain_now: tuple[float, float, float]
@@ -125,9 +124,8 @@ class Fit:
                  "choices seen; ")
         if not self.pays:
             return f"{begin}nothing is paid; {len(self.notes)} notes>"
-        return (f"{begin}earned {self.gain_now[1]:.6g} per unit of time so far; at {self.confidence:.4g} confidence the best policy "
-                "now earns at "
-                f"least {low:.6g}, and no policy more than {high:.6g}; {len(self.notes)} notes>")
+        return (f"{begin}earned {self.gain_now[1]:.6g} per unit of time so far; at {self.confidence:.4g} confidence the best "
+                f"policy now earns at least {low:.6g}, and no policy more than {high:.6g}; {len(self.notes)} notes>")
 
 
 def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = None, reward: Any = None, running: Any = None,
@@ -162,8 +160,8 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
     counts, cut = _counted(rows, knowledge)
     visits, exposure = counts.visits.copy(), counts.holding_sum.copy()
     rate = np.divide(visits, exposure, out=np.full(len(visits), np.nan), where=exposure > 0)
-    gini, gini_p = gini_tests(pair, rows.holding_time + carried(pair, cut), knowledge.n_pairs)
-    _note_times(knowledge, visits, gini, gini_p, level, np.bincount(cut.pair, minlength=knowledge.n_pairs), notes)
+    assumptions = check_assumptions(rows, knowledge, level)
+    notes += notes_of(assumptions, knowledge)
     found: Estimate | EventEstimate
     event_bounds, by_events = None, (np.zeros(len(rows)), np.zeros(len(cut)))
     if knowledge.events is None:
@@ -179,7 +177,7 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
     if not _pays(rows, knowledge):
         gains, earned = (float("nan"), float("nan")), (float("nan"), float("nan"), float("nan"))
     return Fit(rows, knowledge, confidence, visits, exposure, rate, event_intervals(visits, exposure, level),
-               _shares(counts, level), gini, gini_p, found, gains, earned, tuple(notes), event_bounds)
+               _shares(counts, level), assumptions, found, gains, earned, tuple(notes), event_bounds)
 
 
 def _note_unseen(visits: np.ndarray, exposure: np.ndarray, notes: list[str]) -> None:
@@ -225,22 +223,6 @@ def _shares(counts: Counts, level: float) -> np.ndarray:
     low = np.where(k > 0, special.betaincinv(np.maximum(k, 1), n - k + 1, level / 2), 0.0)
     high = np.where(k < n, special.betaincinv(k + 1, np.maximum(n - k, 1), 1 - level / 2), 1.0)
     return np.stack([low, high], axis=1)
-
-
-def _note_times(knowledge: Knowledge, visits: np.ndarray, gini: np.ndarray, p: np.ndarray, level: float, cut: np.ndarray,
-                notes: list[str]) -> None:
-    """Say where holding times are not exponential, at `level` over all pairs together; `cut` counts the unfinished ones."""
-    tested = ~np.isnan(p)
-    odd = np.flatnonzero(tested & (np.nan_to_num(p, nan=1.0) < level / max(1, int(tested.sum()))))
-    for k in odd[np.argsort(p[odd])][:10]:
-        how = "more regular than exponential" if gini[k] < 0.5 else "more spread out than exponential"
-        so = ("their mean is right, intervals and gains may not be" if not cut[k] else
-              f"as {int(cut[k]):,} more were not seen to end, their mean may be wrong, and with it rates, intervals and gains")
-        notes.append(f"the {int(visits[k]):,} holding times of {knowledge.actions[int(knowledge.pair_action[k])]!r} in state "
-                     f"{knowledge.states[int(knowledge.pair_state[k])]!r} are {how} (Gini {gini[k]:.3f} in place of 0.5, p-value "
-                     f"{p[k]:.2g}); {so}.")
-    if len(odd) > 10:
-        notes.append(f"so are those of {len(odd) - 10} further choices.")
 
 
 # ---- what was earned, and the model --------------------------------------------------------------------------------

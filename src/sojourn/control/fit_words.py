@@ -5,7 +5,9 @@ from __future__ import annotations
 from math import isnan
 from typing import Any
 
+from sojourn.control.assumptions import LAWS
 from sojourn.control.fit import Fit
+from sojourn.control.memory import QUESTIONS
 from sojourn.learn.event_estimate import EventEstimate
 
 
@@ -45,13 +47,15 @@ def sentences(found: Fit) -> list[str]:
 def pair_table(found: Fit) -> tuple[list[str], list[list[str]]]:
     """Return the head and the rows of a table with one line per choice."""
     known, policy, rows = found.knowledge, found.policy, []
+    law, memory = found.assumptions.smallest(LAWS), found.assumptions.smallest(QUESTIONS)
     for k in range(known.n_pairs):
         s, a = int(known.pair_state[k]), int(known.pair_action[k])
         best = "yes" if found.pays and policy[known.states[s]] == known.actions[a] else ""
-        test = "" if isnan(found.gini_p[k]) else f"{found.gini_p[k]:.2g}"
+        tests = ["" if isnan(p) else f"{p:.2g}" for p in (law[k], memory[k])]
         rows.append([known.states.label(s), known.actions.label(a), f"{found.visits[k]:,}", f"{found.rate[k]:.4g}",
-                     f"{found.rate_bounds[k, 0]:.4g} to {found.rate_bounds[k, 1]:.4g}", test, best])
-    return ["state", "action", "visits", "rate", f"{found.confidence:.4g} interval", "exponential? p-value", "best now"], rows
+                     f"{found.rate_bounds[k, 0]:.4g} to {found.rate_bounds[k, 1]:.4g}", *tests, best])
+    return ["state", "action", "visits", "rate", f"{found.confidence:.4g} interval", "exponential? p-value",
+            "no memory? p-value", "best now"], rows
 
 
 def event_rows(found: Fit) -> tuple[list[str], list[list[str]]]:
@@ -70,9 +74,10 @@ def event_rows(found: Fit) -> tuple[list[str], list[list[str]]]:
 def as_object(found: Fit) -> dict[str, Any]:
     """Return a fit as one JSON object."""
     known = found.knowledge
+    law, memory = found.assumptions.smallest(LAWS), found.assumptions.smallest(QUESTIONS)
     choices = [{"state": known.states[int(known.pair_state[k])], "action": known.actions[int(known.pair_action[k])],
                 "visits": int(found.visits[k]), "rate": found.rate[k], "rate_bounds": found.rate_bounds[k],
-                "exponential_p_value": found.gini_p[k]} for k in range(known.n_pairs)]
+                "exponential_p_value": law[k], "no_memory_p_value": memory[k]} for k in range(known.n_pairs)]
     events = {}
     if isinstance(found.estimate, EventEstimate) and found.event_bounds is not None:
         each = zip(found.estimate.names, found.estimate.seen, found.estimate.exposure, found.estimate.rate, found.event_bounds)
@@ -80,6 +85,6 @@ def as_object(found: Fit) -> dict[str, Any]:
                              for name, n, x, r, b in each],
                   "structure": found.estimate.evidence.as_dict()}
     return {"sojourns": len(found.log), "unfinished": len(found.log.censored_time), "states": known.n_states, "choices": choices,
-            "confidence": found.confidence,
-            "gain_bounds": found.gain_bounds, "gain_now": found.gain_now, "policy": [[s, a] for s, a in found.policy.items()] if found.pays else [],
+            "confidence": found.confidence, "gain_bounds": found.gain_bounds, "gain_now": found.gain_now,
+            "policy": [[s, a] for s, a in found.policy.items()] if found.pays else [],
             "trials": [list(row) for row in found.trials], "notes": list(found.notes), **events}
