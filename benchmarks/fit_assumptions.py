@@ -174,7 +174,7 @@ def false_alarms(logs: int, level: float) -> None:
     for name, make in kinds.items():
         found: dict[str, int] = {}
         alarms = 0
-        here = max(100, logs // (10 if "10,000" in name or "learner" in name else 1))
+        here = max(100, logs // (4 if "10,000" in name or "learner" in name else 1))
         for seed in range(here):
             said = set(noticed(make(np.random.default_rng(seed), seed), level))
             alarms += bool(said)

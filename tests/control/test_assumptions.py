@@ -97,7 +97,7 @@ def test_the_unit_of_time_does_not_matter(factor):
 
 def test_notes_of_a_fit_say_what_was_noticed_and_where():
     rng = np.random.default_rng(4)
-    turns = campaign.star(rng.exponential(size=200), np.arange(100) % 2 == 1, rng.exponential(size=200))
+    turns = campaign.star(rng.exponential(size=200), np.arange(200) % 2 == 1, rng.exponential(size=200))
     (note,) = sojourn.fit(turns, running={("a", "x"): 1.0}, rate_bounds=(0.1, 10.0)).notes
     assert "'x' in state 'a' (200 sojourns): where it leads depends on" in note and "p-value" in note
     lognormal = {**turns, "holding_time": np.exp(0.954 * rng.normal(size=400)), "next_state": turns["next_state"]}

@@ -44,7 +44,8 @@ class Assumptions:
 
     def smallest(self, questions: tuple[str, ...]) -> np.ndarray:
         """Return one p-value per pair: the smallest of these questions, times their number."""
-        return np.minimum(1.0, np.fmin.reduce([self.answers[name].p for name in questions]) * len(questions))
+        found: np.ndarray = np.minimum(1.0, np.fmin.reduce([self.answers[name].p for name in questions]) * len(questions))
+        return found
 
 
 def check_assumptions(rows: Log, knowledge: Knowledge, level: float) -> Assumptions:
@@ -81,7 +82,7 @@ def _words(found: Assumptions, knowledge: Knowledge, question: str, k: int) -> s
     after = "" if answer.successor[k] < 0 else repr(states[int(answer.successor[k])])
     if question == "gini":
         how = "more regular than exponential" if found.gini[k] < 0.5 else "more spread out than exponential"
-        return f"its holding times are {how} (Gini {found.gini[k]:.3f} in place of 0.5, {p})"
+        return f"its holding times are {how} (Gini {abs(found.gini[k]):.3f} in place of 0.5, {p})"
     said: dict[str, Any] = {
         "total time on test": "its holding times are not exponential, though their Gini is near that of an exponential",
         "last time": "its holding times depend on how long the last one here was",

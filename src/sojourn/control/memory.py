@@ -21,7 +21,8 @@ from sojourn.control.log import Log
 from sojourn.model.knowledge import Knowledge
 
 LEAST = 20  # sojourns of a pair, with something before them, from which it is tested
-EXACT = 2.5  # standard deviations beyond which a cell gets its exact p-value; the others speak for nothing
+FAR = 2.5  # standard deviations from which a p-value is worked out
+SCREEN = 0.0125  # the p-value of so many; what is larger speaks for nothing, and is given as 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,13 +133,15 @@ def _of_times(path: Path, earlier: np.ndarray, n_pairs: int, shift: float) -> An
     info = np.bincount(pair, score**2 * spent, minlength=n_pairs) - np.bincount(pair, score * spent, minlength=n_pairs) ** 2 / \
         np.maximum(1, n)
     by_residuals = _two_sided(np.divide(gap, np.sqrt(np.maximum(info, 0)), out=np.zeros(n_pairs), where=info > 0))
-    now, then = (_centred_ranks(pair[whole], values[whole], n_pairs) for values in (time, score))
-    both = [np.bincount(pair[whole], part, minlength=n_pairs) for part in (now * then, now**2, then**2)]
+    odd = whole & ((by_residuals < SCREEN) & (n >= LEAST))[pair]
+    now, then = (_centred_ranks(pair[odd], values[odd], n_pairs) for values in (time, score))
+    both = [np.bincount(pair[odd], part, minlength=n_pairs) for part in (now * then, now**2, then**2)]
     spread = np.sqrt(both[1] * both[2])
     link = np.divide(both[0], spread, out=np.zeros(n_pairs), where=spread > 0)
     by_ranks = _two_sided((link + shift / np.maximum(1, n)) * np.sqrt(np.maximum(0, n - 1)))
+    p = np.where(by_residuals < SCREEN, np.maximum(by_residuals, by_ranks), 1.0)
     nothing = np.full(n_pairs, -1)
-    return Answer(np.where(n >= LEAST, np.maximum(by_residuals, by_ranks), np.nan), nothing, nothing)
+    return Answer(np.where(n >= LEAST, p, np.nan), nothing, nothing)
 
 
 def _of_contexts(path: Path, context: np.ndarray, n_pairs: int) -> Answer:
@@ -153,11 +156,15 @@ def _of_contexts(path: Path, context: np.ndarray, n_pairs: int) -> Answer:
     fast = special.betainc(np.maximum(seen, 1e-9), rest + 1, share)
     slow = special.betainc(np.maximum(rest, 1e-9), seen + 1, 1 - share)
     by_shares = np.minimum(1.0, 2 * np.minimum(np.where(seen > 0, fast, 1.0), np.where(rest > 0, slow, 1.0)))
-    rank = np.bincount(group[whole], _centred_ranks(pair[whole], time[whole], n_pairs), minlength=len(owner))
+    hopeful = np.zeros(n_pairs, dtype=bool)
+    hopeful[owner[by_shares < SCREEN]] = True
+    odd = whole & (hopeful & (n >= LEAST))[pair]
+    rank = np.bincount(group[odd], _centred_ranks(pair[odd], time[odd], n_pairs), minlength=len(owner))
     var = seen * rest * (n[owner] + 1) / 12
     by_ranks = _two_sided(np.divide(rank, np.sqrt(var), out=np.zeros(len(rank)), where=var > 0))
+    p = np.where(by_shares < SCREEN, np.maximum(by_shares, by_ranks), 1.0)
     contexts = np.bincount(owner, minlength=n_pairs)
-    return _smallest(np.maximum(by_shares, by_ranks), owner, label, np.full(len(label), -1), _independent(contexts),
+    return _smallest(p, owner, label, np.full(len(label), -1), _independent(contexts),
                      (n >= LEAST) & (contexts > 1))
 
 
@@ -173,14 +180,15 @@ def _of_jumps(path: Path, context: np.ndarray, n_pairs: int) -> Answer:
     there, owner_after, label_after = _groups(pair, path.after[use])
     in_context, to = np.bincount(place), np.bincount(there)
     contexts, successors = np.bincount(owner, minlength=n_pairs), np.bincount(owner_after, minlength=n_pairs)
-    key, hits = np.unique(place * np.int64(len(to)) + there, return_counts=True)
+    key, cell = _distinct(place * np.int64(len(to)) + there)
+    hits = np.bincount(cell)
     row, column = key // max(1, len(to)), key % max(1, len(to))
     dense = contexts * successors <= n  # there the cells that stayed empty are looked at too
     row, column, hits = _with_empty(row, column, hits, owner, owner_after, dense, successors)
     draws, marked, size = in_context[row], to[column], n[owner[row]]
     mean = draws * marked / size
     var = mean * (1 - marked / size) * (size - draws) / np.maximum(1, size - 1)
-    far = np.flatnonzero((np.abs(hits - mean) > EXACT * np.sqrt(var)) & (size >= LEAST))
+    far = np.flatnonzero((np.abs(hits - mean) > FAR * np.sqrt(var)) & (size >= LEAST))
     p = np.ones(len(row))
     law = stats.hypergeom(size[far], marked[far], draws[far])
     p[far] = np.minimum(1.0, 2 * np.minimum(law.cdf(hits[far]), law.sf(hits[far] - 1)))
@@ -209,8 +217,19 @@ def _with_empty(row: np.ndarray, column: np.ndarray, hits: np.ndarray, owner: np
 def _groups(pair: np.ndarray, context: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (group of each entry, pair of each group, context of each group), sorted by pair and context."""
     wide = np.int64(context.max(initial=0) + 1)
-    key, group = np.unique(pair * wide + context, return_inverse=True)
+    key, group = _distinct(pair * wide + context)
     return group, key // wide, key % wide
+
+
+def _distinct(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (the different keys in order, the place of each key among them); without sorting where they are small."""
+    size = int(key.max(initial=0)) + 1
+    if size > 4 * len(key):
+        values, group = np.unique(key, return_inverse=True)
+        return values, group
+    there = np.zeros(size, dtype=bool)
+    there[key] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[key]
 
 
 def _centred_ranks(pair: np.ndarray, values: np.ndarray, n_pairs: int) -> np.ndarray:
@@ -223,7 +242,8 @@ def _centred_ranks(pair: np.ndarray, values: np.ndarray, n_pairs: int) -> np.nda
     shared = np.bincount(tie, rank) / np.maximum(1, np.bincount(tie)) if len(pair) else np.zeros(0)
     found = np.empty(len(pair))
     found[order] = shared[tie]
-    return found - (count[pair] - 1) / 2
+    centred: np.ndarray = found - (count[pair] - 1) / 2
+    return centred
 
 
 def _two_sided(z: np.ndarray) -> np.ndarray:
