@@ -14,7 +14,9 @@ import numpy as np
 
 from sojourn.control.exponential import law_tests
 from sojourn.control.log import Log
+from sojourn.control.log_unfinished import unfinished
 from sojourn.control.memory import Answer, Path, memory_tests, path_of
+from sojourn.learn.unfinished import carried
 from sojourn.model.knowledge import Knowledge
 
 LAWS = ("gini", "total time on test")
@@ -50,8 +52,9 @@ class Assumptions:
 
 def check_assumptions(rows: Log, knowledge: Knowledge, level: float) -> Assumptions:
     """Return what the log says against the model."""
-    path = path_of(rows, knowledge)
-    gini, gini_p, kuiper_p = law_tests(*path.gaps(), knowledge.n_pairs)
+    path, cut = path_of(rows, knowledge), unfinished(rows, knowledge)
+    pair = knowledge.pair_table[rows.state, rows.action].astype(np.int64)
+    gini, gini_p, kuiper_p = law_tests(pair, rows.holding_time + carried(pair, cut), knowledge.n_pairs)
     nothing = np.full(knowledge.n_pairs, -1)
     laws = {name: Answer(p, nothing, nothing) for name, p in zip(LAWS, (gini_p, kuiper_p))}
     return Assumptions(level, gini, {**laws, **memory_tests(path, np.asarray(knowledge.pair_state), knowledge.n_pairs)}, path)
@@ -66,10 +69,12 @@ def notes_of(found: Assumptions, knowledge: Knowledge) -> list[str]:
         words.setdefault(k, []).append(_words(found, knowledge, question, k))
     notes = []
     for k, parts in list(words.items())[:LISTED]:
-        n = int(found.path.whole[found.path.pair == k].sum())
+        mine = found.path.whole[found.path.pair == k]
+        n, cut = int(mine.sum()), int((~mine).sum())
+        so = f"As {cut:,} more were not seen to end, averages may be wrong too" if cut else \
+            "Averages under the choices that were made are right; intervals and gains may not be"
         action, state = knowledge.actions[int(knowledge.pair_action[k])], knowledge.states[int(knowledge.pair_state[k])]
-        notes.append(f"{action!r} in state {state!r} ({n:,} sojourns): {'; '.join(parts)}. Averages under the choices "
-                     "that were made are right; intervals and gains may not be.")
+        notes.append(f"{action!r} in state {state!r} ({n:,} sojourns): {'; '.join(parts)}. {so}.")
     if len(words) > LISTED:
         notes.append(f"so it is with {len(words) - LISTED} further choices.")
     return notes

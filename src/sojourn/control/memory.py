@@ -44,18 +44,6 @@ class Path:
         """Which sojourns are complete."""
         return np.asarray(self.after >= 0)
 
-    def gaps(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return (pair, time) between the jumps of each pair, as if it were watched without a break.
-
-        Where times are exponential these are too, unfinished sojourns included, whatever cut them short.
-        """
-        if self.whole.all():
-            return self.pair, self.time
-        order = np.argsort(self.pair, kind="stable")
-        pair, ends = self.pair[order], self.whole[order]
-        piece = np.cumsum(ends) - ends + np.cumsum(np.concatenate([[0], np.diff(pair) != 0]))
-        return pair[ends], np.bincount(piece, self.time[order])[piece[ends]]
-
 
 def path_of(rows: Log, knowledge: Knowledge) -> Path:
     """Return the sojourns of a log in order."""
