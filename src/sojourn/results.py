@@ -3,10 +3,12 @@
     from sojourn.results import Evaluation, Summary
 """
 
+from sojourn.control.assumptions import Assumptions
 from sojourn.control.controller import Observation
 from sojourn.control.fit import Fit
 from sojourn.control.fold import Alarm
 from sojourn.control.log import Log
+from sojourn.control.memory import PValues
 from sojourn.instance.bound_against import BoundAgainst
 from sojourn.instance.bound_at import BoundAt
 from sojourn.instance.diameter import Diameter
@@ -42,9 +44,9 @@ from sojourn.study.summary import Curves, Debt, Row, Summary
 from sojourn.study.task import Replication
 
 __all__ = [
-    "Alarm", "Alternative", "BoundAgainst", "BoundAt", "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter", "Difficulty",
-    "EpisodeRecord", "Episodes", "Estimate", "Evaluation", "EventDifficulty", "EventEstimate", "EventTable", "Evidence",
+    "Alarm", "Alternative", "Assumptions", "BoundAgainst", "BoundAt", "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter",
+    "Difficulty", "EpisodeRecord", "Episodes", "Estimate", "Evaluation", "EventDifficulty", "EventEstimate", "EventTable", "Evidence",
     "Failure", "Fit", "Floor", "Form", "GainGap", "HiddenEvents", "History", "Labels", "LeastCost", "LeastDivergence", "Log",
-    "Names", "Observation", "Optimum", "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run",
+    "Names", "Observation", "Optimum", "PValues", "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run",
     "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
 ]

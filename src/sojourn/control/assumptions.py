@@ -7,7 +7,7 @@ alarm in at most a share `level` of all logs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from sojourn.control.exponential import law_tests
 from sojourn.control.log import Log
 from sojourn.control.log_unfinished import unfinished
-from sojourn.control.memory import Answer, Path, memory_tests, path_of
+from sojourn.control.memory import PValues, memory_tests, path_of
 from sojourn.learn.unfinished import carried
 from sojourn.model.knowledge import Knowledge
 
@@ -25,15 +25,17 @@ LISTED = 10  # notes that are written out
 
 @dataclass(frozen=True, eq=False)
 class Assumptions:
-    """Per pair (P,): `gini`, and the answer to each of the eight questions; p-values are NaN where nothing was tested.
+    """Per pair (P,): `gini`, the answer to each of the eight questions, and how many sojourns were `complete` and `unfinished`.
 
+    P-values are NaN where nothing was tested.
     `noticed` lists the (question, pair) that are noticed at `level`, those with the smallest p-value first.
     """
 
     level: float
     gini: np.ndarray
-    answers: dict[str, Answer]
-    path: Path = field(repr=False)
+    answers: dict[str, PValues]
+    complete: np.ndarray
+    unfinished: np.ndarray
 
     @property
     def noticed(self) -> list[tuple[str, int]]:
@@ -56,8 +58,10 @@ def check_assumptions(rows: Log, knowledge: Knowledge, level: float) -> Assumpti
     pair = knowledge.pair_table[rows.state, rows.action].astype(np.int64)
     gini, gini_p, kuiper_p = law_tests(pair, rows.holding_time + carried(pair, cut), knowledge.n_pairs)
     nothing = np.full(knowledge.n_pairs, -1)
-    laws = {name: Answer(p, nothing, nothing) for name, p in zip(LAWS, (gini_p, kuiper_p))}
-    return Assumptions(level, gini, {**laws, **memory_tests(path, np.asarray(knowledge.pair_state), knowledge.n_pairs)}, path)
+    laws = {name: PValues(p, nothing, nothing) for name, p in zip(LAWS, (gini_p, kuiper_p))}
+    memory = memory_tests(path, np.asarray(knowledge.pair_state), knowledge.n_pairs)
+    complete, unended = (np.bincount(part, minlength=knowledge.n_pairs) for part in (pair, cut.pair))
+    return Assumptions(level, gini, {**laws, **memory}, complete, unended)
 
 
 def notes_of(found: Assumptions, knowledge: Knowledge) -> list[str]:
@@ -69,8 +73,7 @@ def notes_of(found: Assumptions, knowledge: Knowledge) -> list[str]:
         words.setdefault(k, []).append(_words(found, knowledge, question, k))
     notes = []
     for k, parts in list(words.items())[:LISTED]:
-        mine = found.path.whole[found.path.pair == k]
-        n, cut = int(mine.sum()), int((~mine).sum())
+        n, cut = int(found.complete[k]), int(found.unfinished[k])
         so = f"As {cut:,} more were not seen to end, averages may be wrong too" if cut else \
             "Averages under the choices that were made are right; intervals and gains may not be"
         action, state = knowledge.actions[int(knowledge.pair_action[k])], knowledge.states[int(knowledge.pair_state[k])]

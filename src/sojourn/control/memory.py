@@ -75,7 +75,7 @@ def _own_last(pair: np.ndarray) -> np.ndarray:
     return found
 
 
-class Answer(NamedTuple):
+class PValues(NamedTuple):
     """Per pair: the p-value (NaN where it was not tested), and what it is about: a context and a successor, -1 where none."""
 
     p: np.ndarray
@@ -83,11 +83,11 @@ class Answer(NamedTuple):
     successor: np.ndarray
 
 
-def memory_tests(path: Path, state_of: np.ndarray, n_pairs: int) -> dict[str, Answer]:
+def memory_tests(path: Path, state_of: np.ndarray, n_pairs: int) -> dict[str, PValues]:
     """Return {question: answer}; `state_of` is the state of each pair."""
     if not len(path.pair):
         nothing = np.full(n_pairs, np.nan)
-        return {name: Answer(nothing, nothing.astype(int), nothing.astype(int)) for name in QUESTIONS}
+        return {name: PValues(nothing, nothing.astype(int), nothing.astype(int)) for name in QUESTIONS}
     before = np.where(path.last >= 0, state_of[path.pair[path.last]], -1)
     led = np.where(path.own >= 0, path.after[path.own], -1)
     return {
@@ -106,7 +106,7 @@ QUESTIONS = ("last time", "time before", "state before", "time and successor", "
 # ---- holding times -----------------------------------------------------------------------------------------------------
 
 
-def _of_times(path: Path, earlier: np.ndarray, n_pairs: int, shift: float) -> Answer:
+def _of_times(path: Path, earlier: np.ndarray, n_pairs: int, shift: float) -> PValues:
     """Return whether times depend on how long an earlier sojourn was."""
     use = np.flatnonzero((earlier >= 0) & path.whole[earlier])
     pair, time, whole = path.pair[use], path.time[use], path.whole[use]
@@ -129,10 +129,10 @@ def _of_times(path: Path, earlier: np.ndarray, n_pairs: int, shift: float) -> An
     by_ranks = _two_sided((link + shift / np.maximum(1, n)) * np.sqrt(np.maximum(0, n - 1)))
     p = np.where(by_residuals < SCREEN, np.maximum(by_residuals, by_ranks), 1.0)
     nothing = np.full(n_pairs, -1)
-    return Answer(np.where(n >= LEAST, p, np.nan), nothing, nothing)
+    return PValues(np.where(n >= LEAST, p, np.nan), nothing, nothing)
 
 
-def _of_contexts(path: Path, context: np.ndarray, n_pairs: int) -> Answer:
+def _of_contexts(path: Path, context: np.ndarray, n_pairs: int) -> PValues:
     """Return whether times depend on a context: the share of each in the time of its pair, and its ranks."""
     use = np.flatnonzero(context >= 0)
     pair, time, whole = path.pair[use], path.time[use], path.whole[use]
@@ -159,7 +159,7 @@ def _of_contexts(path: Path, context: np.ndarray, n_pairs: int) -> Answer:
 # ---- jumps -------------------------------------------------------------------------------------------------------------
 
 
-def _of_jumps(path: Path, context: np.ndarray, n_pairs: int) -> Answer:
+def _of_jumps(path: Path, context: np.ndarray, n_pairs: int) -> PValues:
     """Return whether jumps depend on a context: how often each successor came in each, against the hypergeometric law."""
     use = np.flatnonzero((context >= 0) & path.whole)
     pair = path.pair[use]
@@ -240,7 +240,7 @@ def _two_sided(z: np.ndarray) -> np.ndarray:
 
 
 def _smallest(p: np.ndarray, owner: np.ndarray, context: np.ndarray, successor: np.ndarray, number: np.ndarray,
-              tested: np.ndarray) -> Answer:
+              tested: np.ndarray) -> PValues:
     """Return the smallest p-value of each pair times the `number` of them, and what it is about."""
     order = np.lexsort((p, owner))
     pairs, first = np.unique(owner[order], return_index=True)
@@ -250,7 +250,7 @@ def _smallest(p: np.ndarray, owner: np.ndarray, context: np.ndarray, successor: 
     found[pairs] = np.minimum(1.0, p[best] * number[pairs])
     about[0][pairs], about[1][pairs] = context[best], successor[best]
     found[~tested] = np.nan
-    return Answer(found, *about)
+    return PValues(found, *about)
 
 
 def _independent(number: np.ndarray) -> np.ndarray:
