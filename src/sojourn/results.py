@@ -44,9 +44,9 @@ from sojourn.study.summary import Curves, Debt, Row, Summary
 from sojourn.study.task import Replication
 
 __all__ = [
-    "Alarm", "Alternative", "Assumptions", "BoundAgainst", "BoundAt", "Bounds", "Checks", "Comparison", "Curves", "Debt", "Diameter",
-    "Difficulty", "EpisodeRecord", "Episodes", "Estimate", "Evaluation", "EventDifficulty", "EventEstimate", "EventTable", "Evidence",
-    "Failure", "Fit", "Floor", "Form", "GainGap", "HiddenEvents", "History", "Labels", "LeastCost", "LeastDivergence", "Log",
-    "Names", "Observation", "Optimum", "PValues", "Plan", "Point", "Proof", "RegretBounds", "Replication", "Row", "Run",
-    "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
+    "Alarm", "Alternative", "Assumptions", "BoundAgainst", "BoundAt", "Bounds", "Checks", "Comparison", "Curves", "Debt",
+    "Diameter", "Difficulty", "EpisodeRecord", "Episodes", "Estimate", "Evaluation", "EventDifficulty", "EventEstimate",
+    "EventTable", "Evidence", "Failure", "Fit", "Floor", "Form", "GainGap", "HiddenEvents", "History", "Labels", "LeastCost",
+    "LeastDivergence", "Log", "Names", "Observation", "Optimum", "PValues", "Plan", "Point", "Proof", "RegretBounds",
+    "Replication", "Row", "Run", "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
 ]
