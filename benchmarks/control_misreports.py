@@ -4,7 +4,7 @@
     python benchmarks/control_misreports.py --power 1000           reports until the test of the rate bounds raises its alarm
     python benchmarks/control_misreports.py --false-alarms 1000    runs of right reports in which it does, at level 0.1
 
-A plant reports rightly for 0 or 200 reports, and from then on wrongly: in another unit, Unix times, equal times, nothing, jumps
+A plant reports rightly for 0 or 60 reports, and from then on wrongly: in another unit, Unix times, equal times, nothing, jumps
 that cannot be, lost numbers (see KINDS).  What is refused counts as noticed; the plant then says `missed(state)` and goes on.
 Judged are:
 
@@ -37,8 +37,8 @@ from sojourn.learn.catalogue import LEARNERS, learner_class
 from sojourn.model.events import events_of
 from sojourn.model.knowledge import Knowledge
 
-RIGHT = 200  # right reports before the wrong ones
-WRONG = 60
+RIGHT = 60  # right reports before the wrong ones
+WRONG = 30
 MODELS = {"tabular": "river-swim:length=4", "events": "machine-repair:machines=4"}
 SHOWN_THE_MODEL = ("oracle",)
 

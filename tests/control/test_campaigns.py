@@ -91,3 +91,21 @@ def test_two_processes_that_race_are_never_owners_at_once(tmp_path, mutant):
     ran = subprocess.run([*command, *mutant], capture_output=True, text=True)
     assert ran.returncode == bool(mutant), ran.stdout + ran.stderr
     assert '"wrong": []' in ran.stdout  # without the lock the token in the file still keeps what was acknowledged
+
+
+@pytest.mark.parametrize("learner", ["default", "scal", "events-ucrl"])
+def test_what_cannot_be_is_answered_and_noticed_within_the_reports_that_are_stated(tmp_path, learner):
+    """One seed; `benchmarks/control_misreports.py` does it with every learner."""
+    which = campaign("control_misreports")
+    kinds = ["x1e-9", "clock", "late", "unknown", "largest"]
+    found = list(which.campaign(str(tmp_path), [learner], kinds, seeds=1, right=12, wrong=12))
+    assert len(found) == 2 * (len(kinds) + 1) and not [row for row in found if row["wrong"]]
+    assert all(row["noticed"] for row in found if which.KINDS[row["kind"]].within)
+
+
+def test_a_test_of_the_rate_bounds_that_never_speaks_is_caught(tmp_path, monkeypatch):
+    which = campaign("control_misreports")
+    monkeypatch.setattr(which.BoundsTest, "tell", lambda self, pair, time: None)
+    monkeypatch.setattr(which.BoundsTest, "of_pair", lambda self, *counted: None)
+    found = list(which.campaign(str(tmp_path), ["ct-ce"], ["x1e6"], seeds=1, right=12, wrong=12))
+    assert any("noticed after None" in words for row in found for words in row["wrong"])
