@@ -181,7 +181,7 @@ def run(folder: str, learner: str, kind: str, right: int, wrong: int, seed: int)
                 found["wrong"].append(f"right report {n}: {controller.status()['last_alarm']}")
             if is_wrong and kind == "frozen" and controller._plans._planner is not None and n % 10 == 0:
                 process = controller._plans._planner._process
-                if process is not None:
+                if process is not None and controller._plans._planner._ready.wait(60):
                     process.send_signal(signal.SIGSTOP)
         found["alarms"] = sorted({alarm.kind for alarm in controller.alarms})
         if controller.verify()["answers_that_differ"]:

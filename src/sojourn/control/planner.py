@@ -22,7 +22,7 @@ from sojourn.control.setting import Setting
 from sojourn.model.pack import pack, unpack
 
 READY = b"ready"
-PATIENCE = 0.5  # seconds in which the other process must compute something, where its plan is waited for
+PATIENCE = 0.25  # seconds in which the other process must compute something, where its plan is waited for
 
 
 def send(stream: IO[bytes], data: bytes) -> None:
