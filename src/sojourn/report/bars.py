@@ -66,7 +66,7 @@ def debt_figure(summary: Summary, model: str) -> Figure | None:
         shares = [max(paid[pair], 1e-3) if pair in paid else np.nan for pair in pairs]
         panel.plot(shares, np.arange(len(pairs)) + offset, MARKERS[i % len(MARKERS)],
                    color=COLORS[i % len(COLORS)], markersize=5, label=learner)
-    panel.axvline(1.0, color="black", linewidth=1.1, linestyle=(0, (2, 2)), label="log N / K")
+    panel.axvline(1.0, color="black", linewidth=1.1, linestyle=(0, (5, 2.5)), label="log N / K")
     panel.set_xscale("log")
     _rows(panel, [f"{_clip(s)}: {_clip(a)}" for s, a in pairs])
     panel.set_xlabel("mean visits over log N / K (log scale)")

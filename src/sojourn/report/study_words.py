@@ -38,7 +38,7 @@ CAPTIONS = {  # name: (headline, text)
     "slope": ("Slope against log N", "By how much the {regret} grows per unit of log N, taken from N/100 to N. This is what the "
               "lower bound speaks of."),
     "final": ("Every run", "Final {regret} of every run, with the mean and its 95 % band (thick), and the median (thin)."),
-    "debt": ("Visits that the bound asks for", "Mean visits to the critical choices, over log N / K (dotted: 1), which a uniformly "
+    "debt": ("Visits that the bound asks for", "Mean visits to the critical choices, over log N / K (dashed: 1), which a uniformly "
              "fast learner needs in the long run. The choices with the largest share of the bound; below 0.001 is drawn at 0.001."),
     "policies": ("What was played", "Share of the decisions taken under each policy, mean over runs. Policies are named by what "
                  "they do differently from the optimal one."),
