@@ -179,7 +179,7 @@ def damaged_cell(value: Any, rng: np.random.Generator) -> Any:
         return inner_damage(value, rng)
     if isinstance(value, str) and value[:1] in ("{", "[") and rng.random() < 0.8:
         with contextlib.suppress(ValueError, RecursionError):
-            return json.dumps(damaged_tree(json.loads(value), rng))
+            return json.dumps(damaged_tree(json.loads(value), rng), default=np.ndarray.tolist)
     if isinstance(value, (int, float)) and rng.random() < 0.5:
         return pick(rng, [0, 1, 2, -1, 2**62, 1.5, value + 1])
     return pick(rng, ODD_CELLS)

@@ -1,6 +1,9 @@
 """Reading logs: every form gives the same rows, and what cannot be is refused with its row."""
 
+import subprocess
+import sys
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -300,6 +303,15 @@ def test_a_parquet_file_that_unpacks_to_far_more_than_its_size_is_refused_before
         read_log(path, max_bytes=15_999_999)
     with pytest.raises(ParameterError, match="max_bytes is -1"):
         read_log(path, max_bytes=-1)
+
+
+def test_a_parquet_file_whose_columns_contradict_themselves_is_refused_and_does_not_end_the_interpreter():
+    """pyarrow calls `terminate` where the metadata of such a column are looked at, so that this runs in a process of its own."""
+    pytest.importorskip("pyarrow")
+    path = Path(__file__).parents[1] / "data" / "damaged" / "column-sizes.parquet"
+    code = f"from sojourn.control.log import read_log\ntry: read_log({str(path)!r})\nexcept Exception as error: print(repr(error))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.startswith("FileError") and "cannot be read as Parquet" in done.stdout
 
 
 def test_texts_of_a_parquet_file_are_kept_once_each_however_long(tmp_path):

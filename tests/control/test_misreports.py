@@ -121,7 +121,8 @@ def test_a_planner_that_stands_still_is_waited_for_no_longer_than_a_second(path)
         assert controller.verify()["answers_that_differ"] == 0
 
 
-@pytest.mark.parametrize("reports", [None, 7, "abc", b"abc", {"seq": 1}, [None], [[]], ["seq"], object()], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("reports", [None, 7, "abc", b"abc", {"seq": 1}, [None], [[]], ["seq"], object()],
+                         ids=lambda value: type(value).__name__)
 def test_what_is_no_list_of_reports_is_refused_in_words(path, reports):
     with Controller.create(path, KNOWN, start=START, **UCRL) as controller, pytest.raises(ReportError, match="dict"):
         controller.report_many(reports)

@@ -151,3 +151,20 @@ def test_devices_pipes_and_huge_files_are_no_studies_and_no_stores(tmp_path, mon
     (tmp_path / "long.toml").write_text("#" * 101)
     with pytest.raises(FileError, match="more than 100 bytes"):
         read_study(tmp_path / "long.toml")
+
+
+@pytest.mark.parametrize(("table", "column"), [
+    ("learners", "label"), ("models", "label"), ("specs", "text"), ("codes", "versions"),
+])
+def test_a_cell_of_a_type_that_is_never_written_is_named_whatever_its_checksum_says(tmp_path, table, column):
+    """SQLite lets a cell of any column hold bytes; such a label was read, and the summary ended in a TypeError."""
+    study = Study("cells", models=["three-state"], learners=["random"], epochs=20, replications=1, checkpoints=2,
+                  store=tmp_path / "a.sqlite")
+    study.run(workers=1)
+    with Store(study.store_path, write=True) as store, transaction(store._database):
+        names = [row[1] for row in store._rows(f"PRAGMA table_info({table})")]
+        row = [b"\xff" if name == column else value for name, value in
+               zip(names, store._rows(f"SELECT * FROM {table}")[0], strict=True)][:-1]
+        store._database.execute(f"UPDATE {table} SET {column} = ?, checksum = ?", (row[names.index(column)], checksum(table, *row)))
+    with Store(study.store_path) as store, pytest.raises(StoreError, match=r"holds b'\\xff', where the type must be str"):
+        {"learners": store.learners, "models": store.models, "specs": store.specs, "codes": store.codes}[table]()

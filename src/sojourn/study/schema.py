@@ -38,6 +38,11 @@ CREATE TABLE checkpoints (key TEXT PRIMARY KEY, epoch INTEGER NOT NULL, code INT
 CREATE TABLE failures (key TEXT PRIMARY KEY, model INTEGER NOT NULL, learner INTEGER NOT NULL, replication INTEGER NOT NULL,
   code INTEGER NOT NULL, said TEXT NOT NULL, checksum TEXT NOT NULL) WITHOUT ROWID;
 """
+CELLS: dict[str, tuple[type, ...]] = {  # of each table, what a row holds before its checksum
+    "meta": (str, str), "specs": (int, str), "models": (int, str, str, str, bytes), "learners": (int, str, str, str),
+    "codes": (int, str, str), "results": (int, str, int, int, int, int, float, bytes),
+    "failures": (str, int, int, int, int, str),
+}
 # `failures` came later: a store without it has none, and gets it when it is next opened for writing (older programs ignore it)
 LATER = TABLES[TABLES.index("CREATE TABLE failures") :].replace("TABLE", "TABLE IF NOT EXISTS", 1).strip().rstrip(";")
 

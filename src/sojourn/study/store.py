@@ -15,11 +15,12 @@ from sojourn.control.database import checksum, close_writing, transaction
 from sojourn.errors import StoreError
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.files import file_path
+from sojourn.model.numbers import shown
 from sojourn.model.pack import canonical, digest, unpack
 from sojourn.study.entries import key_with_events, unpacked_model
 from sojourn.study.failures import failure_rows
 from sojourn.study.lock import Lock
-from sojourn.study.schema import RESULTS, connect, damaged, from_store, prepare, speaking
+from sojourn.study.schema import CELLS, RESULTS, connect, damaged, from_store, prepare, speaking
 
 
 @dataclass(frozen=True)
@@ -135,9 +136,13 @@ class Store:
             return self._database.execute(query, values).fetchall()
 
     def _checked(self, table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the row without its checksum, which must be right."""
-        if checksum(table, *row[:-1]) != row[-1]:
-            raise StoreError(f"the store {self.path}: " + damaged(f"row {row[0]!r} of table {table!r} does not match its checksum"))
+        """Return the row without its checksum, which must be right; SQLite alone would let any cell hold any type."""
+        wrong = "does not match its checksum" if checksum(table, *row[:-1]) != row[-1] else ""
+        for value, kind in zip(row, CELLS[table], strict=False):
+            if type(value) is not kind:
+                wrong = wrong or f"holds {shown(value)}, where the type must be {kind.__name__}"
+        if wrong:
+            raise StoreError(f"the store {self.path}: " + damaged(f"row {shown(row[0])} of table {table!r} {wrong}"))
         return row[:-1]
 
     def meta(self, key: str, default: Any = None) -> Any:
