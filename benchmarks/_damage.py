@@ -78,11 +78,11 @@ def damaged_tree(tree: Any, rng: np.random.Generator) -> Any:
         last = (here, pick(rng, keys))
         place.append(last[0][last[1]])
     if last is None:
-        return pick(rng, ODD_VALUES)
+        return copy.deepcopy(pick(rng, ODD_VALUES))
     parent, key = last
     way = int(rng.integers(6))
     if way == 0:
-        parent[key] = pick(rng, ODD_VALUES)
+        parent[key] = copy.deepcopy(pick(rng, ODD_VALUES))
     elif way == 1:
         del parent[key]
     elif way == 2 and isinstance(parent, dict):

@@ -64,7 +64,8 @@ def damaged_nodes(tree: Any, rng: np.random.Generator) -> Any:
         elif isinstance(here, np.ndarray) and way < 8:
             parent[key] = damaged_array(here, rng)
         elif way < 5:
-            parent[key] = pick(rng, [*ODD_VALUES, 1, 2, 3, 0.5, -2, 1e9, "A", [0, 1], {"names": 2**40}, np.zeros(3), np.zeros(0)])
+            parent[key] = copy.deepcopy(pick(rng, [*ODD_VALUES, 1, 2, 3, 0.5, -2, 1e9, "A", [0, 1], {"names": 2**40}, np.zeros(3),
+                                                   np.zeros(0)]))
         elif way < 7:
             del parent[key]
         elif way == 7 and isinstance(parent, dict):
@@ -179,7 +180,7 @@ def damaged_cell(value: Any, rng: np.random.Generator) -> Any:
         return inner_damage(value, rng)
     if isinstance(value, str) and value[:1] in ("{", "[") and rng.random() < 0.8:
         with contextlib.suppress(ValueError, RecursionError):
-            return json.dumps(damaged_tree(json.loads(value), rng), default=np.ndarray.tolist)
+            return json.dumps(damaged_tree(json.loads(value), rng))
     if isinstance(value, (int, float)) and rng.random() < 0.5:
         return pick(rng, [0, 1, 2, -1, 2**62, 1.5, value + 1])
     return pick(rng, ODD_CELLS)

@@ -79,3 +79,12 @@ def test_random_quick_command_lines_end_with_a_known_exit_code(script):
     counts, failures = module.fuzz(count=80, seconds=None, seed=4, only={"solve", "check", "convert", "zoo", "learners"})
     assert not failures, "\n".join(failures)
     assert counts.total() == 80
+
+
+@pytest.mark.parametrize("name", ["column-sizes.parquet", "number-of-no-text.parquet", "rewards-beyond-floats.session",
+                                  "infinite-unit.session", "max-late-is-a-list.controller", "imported-table.controller"])
+def test_files_that_once_ended_in_a_traceback_are_refused_in_words(script, tmp_path, name):
+    """Each was found by the long form: its sizes, types or numbers cannot be, under checksums that are right."""
+    module = script("fuzz_files")
+    path = Path(__file__).parents[1] / "data" / "damaged" / name
+    assert module.try_one(path.suffix[1:], path.read_bytes(), tmp_path, module.peak(), seconds=60) == "refused"

@@ -99,7 +99,10 @@ def arrow_columns(table: Any) -> dict[str, Any]:
         if isinstance(column, pyarrow.DictionaryArray):
             values, code = column.dictionary.to_pylist(), column.indices.fill_null(len(column.dictionary))
             values += [None] if column.null_count else []
-            found[name] = Coded(code.to_numpy(zero_copy_only=False).astype(np.int32), values)
+            places = code.to_numpy(zero_copy_only=False)
+            if len(places) and not 0 <= places.min() <= places.max() < len(values):
+                raise FileError(f"the column {name} names the value number {places.max()} of {len(values)}: it is damaged.")
+            found[name] = Coded(places.astype(np.int32), values)
         elif pyarrow.types.is_timestamp(kind):
             found[name] = column.cast(pyarrow.timestamp(kind.unit)).to_numpy(zero_copy_only=False)  # in UTC
         elif pyarrow.types.is_floating(kind) or (pyarrow.types.is_integer(kind) and not column.null_count):

@@ -60,6 +60,9 @@ def unstored(parts: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], Un
     """Return the columns of complete sojourns, and the unfinished ones that stood beside them."""
     whole = {name: values for name, values in parts.items() if not name.startswith(CUT)}
     found = {name.removeprefix(CUT): np.asarray(values) for name, values in parts.items() if name.startswith(CUT)}
+    for name, values in found.items():
+        if values.ndim != (2 if name == "silent" else 1) or len(values) != len(found["pair"]) or values.dtype.kind not in "iuf":
+            raise FileError(f"the column {CUT}{name} has shape {values.shape}; it must have a number for each unfinished sojourn.")
     nothing = np.zeros(0, dtype=np.int64)
     return whole, Unfinished(**found) if found else Unfinished(nothing, np.zeros(0), nothing)
 

@@ -15,8 +15,11 @@ from sojourn.learn.catalogue import LEARNERS, is_named, said_name
 from sojourn.learn.learner import checked_knowledge
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.knowledge_file import knowledge_from, knowledge_tree
+from sojourn.model.numbers import shown
 from sojourn.model.pack import pack, unpack
 from sojourn.model.scalars import is_whole
+
+KINDS = {"learner": str, "parameters": dict, "seed": int, "shadow": bool, "window": int, "false_alarms": float, "max_late": int}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,9 @@ class Setting:
         found["knowledge"] = knowledge_from(found["knowledge"])
         found["start"], found["safe_action"] = read(found["start"]), read(found["safe_action"])
         found["forbidden"] = tuple((int(s), int(a)) for s, a in found["forbidden"])
+        for name, kind in KINDS.items():
+            if name in found and type(found[name]) is not kind:
+                raise ParameterError(f"the setting {name} is {shown(found[name])}; its type must be {kind.__name__}.")
         return cls(**found)
 
     def allowed(self) -> Knowledge:

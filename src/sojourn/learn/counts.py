@@ -21,11 +21,20 @@ NO_SLOTS = np.zeros(0, dtype=np.int64)
 ARRAYS = ("visits", "holding_sum", "reward_sum", "head", "slot_state", "slot_next", "slot_count", "used")
 
 
+PLACES = ("state", "action", "next_state")  # columns of a history that are positions
+
+
 def pairs_of(history: History, knowledge: Knowledge) -> np.ndarray:
     """Return the pair of each row, or raise: unknown states, inadmissible actions, holding times and rewards out of range."""
     state, action, after = (np.asarray(x) for x in (history.state, history.action, history.next_state))
     tau, reward = np.asarray(history.holding_time, dtype=np.float64), np.asarray(history.reward, dtype=np.float64)
     lump = np.asarray(history.lump, dtype=np.float64)
+    for name, values in (("state", state), ("action", action), ("next_state", after), ("holding_time", tau), ("reward", reward),
+                         ("lump", lump)):
+        if values.ndim != 1 or len(values) != len(tau) or (values.dtype.kind not in "iu" and name in PLACES and len(tau)):
+            raise ReportError(f"{name} is an array of {values.dtype} with shape {values.shape}; a history has one "
+                              f"{'whole number' if name in PLACES else 'number'} for each of its {tau.size} rows. Nothing "
+                              "was counted.")
     for name, values, limit in (("state", state, knowledge.n_states), ("action", action, knowledge.n_actions),
                                 ("next_state", after, knowledge.n_states)):
         wrong = np.flatnonzero((values < 0) | (values >= limit))

@@ -95,5 +95,10 @@ class CTKLUCRL(Learner):
 
 def reward_spread(knowledge: Knowledge) -> float:
     """Return how far the rewards of a uniformised step, r λ/λ_max + c/λ_max, lie apart over the rate bounds; 1 if they do not."""
-    step = np.outer((knowledge.rate_min, knowledge.rate_max), knowledge.reward) + knowledge.running
-    return float(np.ptp(step)) / knowledge.rate_max or 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        step = np.outer((knowledge.rate_min, knowledge.rate_max), knowledge.reward) + knowledge.running
+        spread = float(np.ptp(step)) / knowledge.rate_max
+    if not np.isfinite(spread):
+        raise ParameterError(f"rewards up to {np.abs(knowledge.reward).max():g} at rates up to {knowledge.rate_max:g} are beyond "
+                             "every float; choose another unit of reward or of time.")
+    return spread or 1.0

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.errors import ReportError
+from sojourn.errors import ParameterError, ReportError
 from sojourn.kernels.event_counts import UNKNOWN, add_events, find_rows
 from sojourn.learn.counts import pairs_of
 from sojourn.model.events import NOWHERE, EventTable
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.numbers import shown
 
 if TYPE_CHECKING:
     from sojourn.learn.learner import History
@@ -159,6 +160,10 @@ class EventCounts:
         return {"time": self.time.copy(), "count": self.count.copy(), "unit": self.unit}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.time = np.array(state["time"], dtype=np.float64)
-        self.count = np.array(state["count"], dtype=np.int64)
-        self.unit = float(state["unit"])
+        time, count = np.array(state["time"], dtype=np.float64), np.array(state["count"], dtype=np.int64)
+        unit = float(state["unit"])
+        for name, values in (("time", time), ("count", count), ("unit", np.array(unit))):
+            if not (np.isfinite(values).all() and (values >= 0).all()):
+                raise ParameterError(f"the saved {name} of events is {shown(values.tolist())}; it must be finite and at least 0. "
+                                     "It is damaged.")
+        self.time, self.count, self.unit = time, count, unit
