@@ -10,6 +10,7 @@ import copy
 import hashlib
 import io
 import json
+import lzma
 import sqlite3
 import zipfile
 import zlib
@@ -81,7 +82,7 @@ def damaged_nodes(tree: Any, rng: np.random.Generator) -> Any:
 
 def inner_damage(data: bytes, rng: np.random.Generator) -> bytes:
     """Return packed bytes (a model's, a session's) that were damaged inside, sealed again."""
-    with contextlib.suppress(SojournError, ValueError, zipfile.BadZipFile, zlib.error, EOFError):  # damaged before
+    with contextlib.suppress(SojournError, ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError):  # damaged before
         if data[:2] == b"PK":
             return damaged_numbers_npz(data, rng)
         if data[:4] == MAGIC:
@@ -109,7 +110,7 @@ def damaged_pack(data: bytes, rng: np.random.Generator) -> bytes:
         return MAGIC + len(raw).to_bytes(4, "big") + raw + data[8 + length :]
     try:
         return pack(damaged_nodes(unpack(data), rng))
-    except (SojournError, ValueError, TypeError, RecursionError, OverflowError):  # what cannot be packed is not in any file
+    except (SojournError, ValueError, TypeError, RecursionError, OverflowError, lzma.LZMAError):  # it cannot be packed
         return damaged_bytes(data, rng)
 
 

@@ -82,7 +82,8 @@ def test_random_quick_command_lines_end_with_a_known_exit_code(script):
 
 
 @pytest.mark.parametrize("name", ["column-sizes.parquet", "number-of-no-text.parquet", "rewards-beyond-floats.session",
-                                  "infinite-unit.session", "max-late-is-a-list.controller", "imported-table.controller"])
+                                  "infinite-unit.session", "max-late-is-a-list.controller", "imported-table.controller",
+                                  "not-utf-8.parquet", "exposure-beyond-floats.session"])
 def test_files_that_once_ended_in_a_traceback_are_refused_in_words(script, tmp_path, name):
     """Each was found by the long form: its sizes, types or numbers cannot be, under checksums that are right."""
     module = script("fuzz_files")

@@ -97,7 +97,7 @@ def arrow_columns(table: Any) -> dict[str, Any]:
         if isinstance(column, pyarrow.ChunkedArray):  # more than one piece holds
             column = column.unify_dictionaries().combine_chunks()
         if isinstance(column, pyarrow.DictionaryArray):
-            values, code = column.dictionary.to_pylist(), column.indices.fill_null(len(column.dictionary))
+            values, code = _texts(column.dictionary, name), column.indices.fill_null(len(column.dictionary))
             values += [None] if column.null_count else []
             places = code.to_numpy(zero_copy_only=False)
             if len(places) and not 0 <= places.min() <= places.max() < len(values):
@@ -111,6 +111,14 @@ def arrow_columns(table: Any) -> dict[str, Any]:
             found[name] = column.to_pandas().to_numpy()
         table = table.drop_columns([name])  # its memory is free now
     return found
+
+
+def _texts(dictionary: Any, name: str) -> list[Any]:
+    """Return the different values of a column."""
+    try:
+        return list(dictionary.to_pylist())
+    except UnicodeDecodeError as error:
+        raise FileError(f"the column {name} holds text that is not UTF-8 ({error.reason}); write it as UTF-8.") from None
 
 
 def _quick_csv(path: Path, renamed: Mapping[str, str]) -> dict[str, Any] | None:

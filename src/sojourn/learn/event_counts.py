@@ -166,4 +166,9 @@ class EventCounts:
             if not (np.isfinite(values).all() and (values >= 0).all()):
                 raise ParameterError(f"the saved {name} of events is {shown(values.tolist())}; it must be finite and at least 0. "
                                      "It is damaged.")
+        with np.errstate(over="ignore"):
+            exposed = float((time[self._pair] * self._total).sum())
+        if not np.isfinite(exposed):
+            raise ParameterError(f"the saved time of events is {shown(time.tolist())}; its sum is beyond the largest float. "
+                                 "It is damaged.")
         self.time, self.count, self.unit = time, count, unit
