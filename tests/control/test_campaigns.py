@@ -1,6 +1,7 @@
 """Short forms of the campaigns in benchmarks/control_*.py: kills, losses of power, faults, flips, duplicates, races; mutants."""
 
 import importlib
+import json
 import os
 import shutil
 import subprocess
@@ -90,7 +91,10 @@ def test_two_processes_that_race_are_never_owners_at_once(tmp_path, mutant):
     command = [sys.executable, str(BENCHMARKS / "control_damage.py"), "race", "--count", "15", "--folder", str(tmp_path / "race")]
     ran = subprocess.run([*command, *mutant], capture_output=True, text=True)
     assert ran.returncode == bool(mutant), ran.stdout + ran.stderr
-    assert '"wrong": []' in ran.stdout  # without the lock the token in the file still keeps what was acknowledged
+    found = json.loads(ran.stdout.splitlines()[-1])
+    assert bool(found["two_owners_at_once"]) == bool(mutant)
+    refused = all(words.startswith("ControlError: ") for words in found["wrong"])  # two owners may damage the log: never silently
+    assert refused if mutant else not found["wrong"]
 
 
 @pytest.mark.parametrize("learner", ["default", "scal", "events-ucrl"])
