@@ -53,8 +53,8 @@ def _first_wrong(rows: Log, knowledge: Knowledge, counts: EventCounts, begin: in
         counts.check(rows.history(knowledge, slice(begin, end)))
     except ReportError as found:
         error = found
-    words = str(error).removeprefix("row 0: ").removeprefix("row 0 ").removesuffix(" Nothing was counted.")
-    return f"row {rows.row[begin]}: {words}"
+    words = str(error).removeprefix("row 0: ").removeprefix("row 0 ").removesuffix(" Nothing was counted.").removesuffix(".")
+    return f"row {rows.row[begin]}: {words}."
 
 
 def note_wrong_events(counts: EventCounts, told: tuple[float, float] | None, doubt: float, notes: list[str]) -> None:

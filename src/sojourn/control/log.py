@@ -152,7 +152,8 @@ def read_log(log: Any, knowledge: Knowledge | None = None, contiguous: bool = Tr
     elif set(STAMPS) <= known:
         found = _stamps(table, knowledge)
     else:
-        raise FileError(f"the log has the columns {', '.join(map(str, table.names))}; it needs {', '.join(SOJOURNS)}, or the "
+        has = f"the columns {', '.join(map(str, table.names))}" if table.names else "no columns"
+        raise FileError(f"the log has {has}; it needs {', '.join(SOJOURNS)}, or the "
                         "time stamps "
                         f"{', '.join(STAMPS)}. Rename its columns (`columns={{'theirs': 'ours'}}`).")
     if not len(found):

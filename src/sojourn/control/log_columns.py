@@ -175,8 +175,10 @@ def _header(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise FileError(f"{str(path)!r} cannot be read as CSV: {error}.") from error
     names = [name.strip() for name in header]
-    if len(set(names)) < len(names) or not any(names):
-        raise FileError(f"{str(path)!r} begins with {names!r}; the first line must name the columns, each once.")
+    if not any(names):
+        raise FileError(f"{str(path)!r} has an empty first line; it must name the columns.")
+    if len(set(names)) < len(names):
+        raise FileError(f"{str(path)!r} begins with {', '.join(names)}; the first line must name the columns, each once.")
     return header
 
 
