@@ -426,3 +426,18 @@ def test_dates_are_no_payments_and_months_begin_on_days():
 def test_times_as_integers_may_lie_anywhere():
     times = np.array([-2**62 - 5, 0, 2**62], dtype=np.int64)
     assert read_log({"time": times, "state": ["a", "b", "a"], "action": ["x"] * 3}).holding_time.tolist() == [2.0**62 + 5, 2.0**62]
+
+
+def test_dates_as_texts_are_refused_with_what_to_do(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("time,state,action\n2024-03-31T01:30:00+01:00,a,x\n2024-03-31T03:30:00+02:00,b,\n", encoding="utf-8")
+    with pytest.raises(FileError, match=r"row 1 has time '2024-03-31T01.*A date that is a text is not read: write seconds"):
+        read_log(log)
+
+
+def test_a_parquet_file_with_two_columns_of_one_name_is_refused_in_one_line(tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    arrays = [pyarrow.array(values) for values in (*GOOD.values(), GOOD["state"])]
+    parquet.write_table(pyarrow.Table.from_arrays(arrays, names=[*GOOD, "state"]), tmp_path / "log.parquet")
+    with pytest.raises(FileError, match=r"has 2 columns named 'state'; name each once\.$"):
+        read_log(tmp_path / "log.parquet")

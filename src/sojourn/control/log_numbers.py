@@ -6,6 +6,7 @@ A text is a number if it is written in decimal digits, such as 12, -0.5 or 1e-3.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -20,6 +21,7 @@ from sojourn.model.scalars import is_decimal
 NUMBERS = (int, float, np.integer, np.floating, np.bool_, Decimal, Fraction)  # bool is an int
 MOMENTS = (date, timedelta, np.datetime64, np.timedelta64)
 DATED, TIMED = ("time",), ("time", "holding_time")  # columns that may hold dates, and durations
+DATE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}")
 UNEVEN = ("Y", "M")  # units of durations of no one length
 
 
@@ -92,8 +94,10 @@ def _of_values(name: str, values: Sequence[Any], row: Callable[[int], int]) -> n
     for i, value in enumerate(values):
         number = _number(value)
         if number is None:
-            raise FileError(f"row {row(i)} has {name} {_shown(value)}, which is no number. Numbers are written as 12, -0.5 "
-                            "or 1e-3. If the columns are swapped, rename them.")
+            dated = name in DATED and isinstance(value, str) and DATE.match(value.strip())
+            hint = ("A date that is a text is not read: write seconds, or give a data frame or a Parquet file whose column holds "
+                    "dates" if dated else "Numbers are written as 12, -0.5 or 1e-3. If the columns are swapped, rename them")
+            raise FileError(f"row {row(i)} has {name} {_shown(value)}, which is no number. {hint}.")
         found[i] = number
     return found
 

@@ -21,6 +21,10 @@ def read_parquet(path: Path, max_bytes: int | None = None) -> Any:
 
     try:
         with parquet.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            twice = sorted(name for name in names if names.count(name) > 1)
+            if twice:
+                raise FileError(f"{str(path)!r} has {names.count(twice[0])} columns named {twice[0]!r}; name each once.")
             nested = [field.name for field in file.schema_arrow if types.is_nested(field.type)]
             if nested:
                 raise FileError(f"the column {nested[0]} of {str(path)!r} holds lists or records; a log has one value per row.")
