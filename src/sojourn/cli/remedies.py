@@ -39,8 +39,8 @@ REMEDIES = [  # what Python says, what the command line says
     # logs
     (r"Rename its columns \(`columns=\{'theirs': 'ours'\}`\)", "Rename its columns (--column THEIRS=OURS)"),
     (r"say contiguous=False", "give --not-contiguous"),
-    (r"\(`reward=`, `running=` or `knowledge=` in Python, --model on the command line\)", "(--model MODEL)"),
-    (r"max_bytes=\.\.\., or --max-bytes for the command", "--max-bytes BYTES"),
+    (r"\(`reward=`, `running=` or `knowledge=`\)", "(--model MODEL)"),
+    (r"raise the limit: max_bytes=BYTES", "raise the limit: --max-bytes BYTES"),
     (r"Say which choices there are: `knowledge=`, such as model\.knowledge\(\)", "Say which choices there are: --model MODEL"),
     (r"`knowledge` says which choices there are", "--model says which choices there are"),
     (r"or tell a knowledge that has these pairs", "or use a model that has these choices"),

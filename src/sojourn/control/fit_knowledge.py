@@ -68,7 +68,7 @@ def seen_knowledge(rows: Log, reward: Any, running: Any, rate_bounds: tuple[floa
             into[where[key]] = value
     if not lump.any() and not flow.any():
         notes.append("nothing is paid, so there is no gain: give a column `reward`, or say what choices pay (`reward=`, `running=` "
-                     "or `knowledge=` in Python, --model on the command line).")
+                     "or `knowledge=`).")
     start = np.concatenate([[0], np.cumsum(np.bincount(states, minlength=len(rows.states)))]).astype(np.int64)
     known = Knowledge(pair_start=start, pair_action=actions.astype(np.int64), reward=lump, running=flow, states=rows.states,
                       rate_min=float(rate_bounds[0]), rate_max=float(rate_bounds[1]), actions=rows.actions)

@@ -176,7 +176,7 @@ def _header(path: Path) -> list[str]:
         raise FileError(f"{str(path)!r} cannot be read as CSV: {error}.") from error
     names = [name.strip() for name in header]
     if not any(names):
-        raise FileError(f"{str(path)!r} has an empty first line; it must name the columns.")
+        raise FileError(f"{str(path)!r} has an empty first line; the first line must name the columns.")
     if len(set(names)) < len(names):
         raise FileError(f"{str(path)!r} begins with {', '.join(names)}; the first line must name the columns, each once.")
     return header

@@ -33,7 +33,7 @@ def read_parquet(path: Path, max_bytes: int | None = None) -> Any:
             if needed > limit:
                 raise FileError(f"{str(path)!r} says that it has {file.metadata.num_rows:,} rows, which need {needed:,} bytes of "
                                 f"memory; a file of {path.stat().st_size:,} bytes may unpack to {limit:,}. If you trust the file, "
-                                "raise the limit: max_bytes=..., or --max-bytes for the command.")
+                                "raise the limit: max_bytes=BYTES.")
             texts = [field.name for field in file.schema_arrow if types.is_string(field.type) or types.is_large_string(field.type)]
         return parquet.read_table(path, read_dictionary=texts)
     except FileError:
