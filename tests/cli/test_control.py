@@ -202,4 +202,12 @@ def test_an_import_has_the_option_that_its_refusal_names(path, tmp_path):
     parquet.write_table(pyarrow.table({"state": ["A"], "action": ["slow"], "holding_time": [1.0], "next_state": ["B"]}), log)
     refused = run("control", "import", path, log, "--max-bytes", 8)
     assert refused.code == 1 and "raise the limit: --max-bytes BYTES" in refused.err
-    assert run("control", "import", path, log, "--max-bytes", 10_000).out.startswith("1 sojourns were counted")
+    assert run("control", "import", path, log, "--max-bytes", 10_000).out.startswith("1 sojourn was counted")
+
+
+def test_an_import_that_contradicts_the_rate_bounds_says_so_at_once(path, tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("state,action,holding_time,next_state\n" + "A,slow,1e9,B\nB,slow,1e9,A\n" * 20, encoding="utf-8")
+    said = run("control", "import", path, log).out
+    assert said.startswith("40 sojourns were counted; ") and "alarm: the holding times are too long for the rate bounds" in said
+    assert len(json.loads(run("control", "import", path, log, "--json").out)["alarms"]) == 0  # each choice raises its alarm once

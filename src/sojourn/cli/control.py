@@ -230,10 +230,15 @@ def import_command(path: Path, log: Path, column: tuple[str, ...], not_contiguou
     from sojourn.control.controller import Controller
 
     with Controller.open(path) as controller:
+        before = controller.status()["alarms"]
         counted = controller.import_log(log, renamed_columns(column), not not_contiguous, max_bytes)
-        action = controller.action
-    print_json({"imported": counted, "action": action}) if as_json else echo(
-        f"{counted:,} sojourns were counted; the action to take now is {action}")
+        action, raised = controller.action, controller.status()["alarms"] - before
+        alarms = [alarm.text for alarm in controller.alarms[-raised:]] if raised else []
+    if as_json:
+        print_json({"imported": counted, "action": action, "alarms": alarms})
+        return
+    some = "1 sojourn was" if counted == 1 else f"{counted:,} sojourns were"
+    say("\n".join([f"{some} counted; the action to take now is {action}", *(f"alarm: {text}" for text in alarms)]))
 
 
 @command.command()
