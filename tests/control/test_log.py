@@ -428,6 +428,18 @@ def test_times_as_integers_may_lie_anywhere():
     assert read_log({"time": times, "state": ["a", "b", "a"], "action": ["x"] * 3}).holding_time.tolist() == [2.0**62 + 5, 2.0**62]
 
 
+@pytest.mark.parametrize(("unit", "times", "seconds"), [
+    ("as", [0, 10**18, 3 * 10**18], [1, 2]), ("ns", [-2**62, 0, 2**62], [2**62 / 1e9] * 2), ("7D", [0, 1, 3], [604800, 1209600]),
+    ("25s", [0, 1, 3], [25, 50]), ("W", [0, 1, 3], [604800, 1209600]), ("m", [-1, 0, 2], [60, 120]),
+])
+def test_dates_and_durations_of_every_unit_are_taken_in_seconds(unit, times, seconds):
+    """Attoseconds, and nanoseconds more than 292 years apart, overflowed."""
+    names = {"state": ["a", "b", "a"], "action": ["x"] * 3}
+    for kind in ("<M8", ">M8", "<m8"):
+        found = read_log({"time": np.array(times).astype(f"{kind}[{unit}]"), **names}).holding_time
+        assert found == pytest.approx(seconds, rel=1e-12)
+
+
 def test_dates_as_texts_are_refused_with_what_to_do(tmp_path):
     log = tmp_path / "log.csv"
     log.write_text("time,state,action\n2024-03-31T01:30:00+01:00,a,x\n2024-03-31T03:30:00+02:00,b,\n", encoding="utf-8")

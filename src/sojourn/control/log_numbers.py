@@ -22,6 +22,8 @@ NUMBERS = (int, float, np.integer, np.floating, np.bool_, Decimal, Fraction)  # 
 MOMENTS = (date, timedelta, np.datetime64, np.timedelta64)
 DATED, TIMED = ("time",), ("time", "holding_time")  # columns that may hold dates, and durations
 DATE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}")
+SECONDS = {"W": 604800.0, "D": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}  # of units of dates and durations
+PER_SECOND = {"ms": 1e3, "us": 1e6, "ns": 1e9, "ps": 1e12, "fs": 1e15, "as": 1e18}
 UNEVEN = ("Y", "M")  # units of durations of no one length
 
 
@@ -63,9 +65,14 @@ def _of_array(name: str, array: np.ndarray, row: Callable[[int], int]) -> np.nda
     _check_column(name, array[:1], row(0))
     if array.dtype.kind == "M" and np.datetime_data(array.dtype)[0] in UNEVEN:
         array = array.astype("datetime64[s]")
-    there = array[~np.isnat(array)]
-    lasted: Any = array - there.min() if array.dtype.kind == "M" and there.size else array
-    return np.where(np.isnat(array), np.nan, lasted / np.timedelta64(1, "s") if there.size else np.nan)
+    there = ~np.isnat(array)
+    ticks, (unit, count) = array.astype(array.dtype.newbyteorder("=")).view(np.int64), np.datetime_data(array.dtype)
+    lasted = ticks.astype(np.float64)
+    if array.dtype.kind == "M" and there.any():  # differences modulo 2^64: none overflows, and none is rounded
+        whole = ticks.view(np.uint64)
+        lasted = (whole - whole[np.flatnonzero(there)[ticks[there].argmin()]]).astype(np.float64)
+    seconds = lasted * count * SECONDS[unit] if unit in SECONDS else lasted * count / PER_SECOND.get(unit, 1.0)
+    return np.where(there, seconds, np.nan)
 
 
 def _check_column(name: str, moment: Any, row: int) -> None:
