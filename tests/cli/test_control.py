@@ -153,3 +153,61 @@ def test_a_line_that_nothing_can_read_is_refused_in_words_and_the_next_one_is_an
     monkeypatch.setattr(sys, "stdin", source)
     said = [json.loads(line) for line in run("control", "report", path, "--lines").out.splitlines()]
     assert len(said) == 2 and len(said[0]["error"]) < 1000 and said[1]["seq"] == 1
+
+
+@pytest.mark.parametrize(("line", "words"), [
+    (b"{}", "seq is None; reports are numbered 1, 2, 3"), (b'{"seq": 1}', "holding_time is None"),
+    (b'{"seq": 1, "holding_time": 1}', "next_state is None"),
+    (b'{"seq": 1, "t": 1}', "a report has the key 't'; its keys may be"),
+    (b'{"seq": 1' + b"1" * 5000 + b"}", "the line is no JSON (a number has too many digits); give one JSON object"),
+    (b"soon", "the line is no JSON (Expecting value); give one JSON object"), (b"\xff", "the line is not UTF-8; give one JSON"),
+    (b"[]", "the line is []; give one JSON object"),
+])
+def test_a_line_is_refused_in_words_of_json_and_not_of_python(path, line, words, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(line + b"\n")))
+    (said,) = [json.loads(line)["error"] for line in run("control", "report", path, "--lines").out.splitlines()]
+    assert words in said and "Nothing was counted." in said and "report(" not in said and "sys." not in said
+
+
+def test_an_event_that_nobody_knows_is_named_by_how_it_was_said(tmp_path):
+    path = tmp_path / "queue.control"
+    run("control", "create", path, "service-rate:capacity=4", "--start", "0", "--learner", "events-psrl", "--events")
+    event = run("control", "report", path, 1, 0.5, "1", "--event", "leave").err
+    silent = run("control", "report", path, 1, 0.5, "1", "--silent", "leave", 1).err
+    assert "event is 'leave': no event named 'leave'" in event and "speed 1.8. Nothing was counted." in event
+    assert "silent names 'leave': no event named 'leave'" in silent and "speed 1.8. Nothing was counted." in silent
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("create", "new", "three-state", "--start", "A", "--learner", "oracle"), "choose another learner (`sojourn learners`)"),
+    (("create", "new", "three-state", "--start", "A", "--safe-action", "no"), "--safe-action is 'no': no action named 'no'"),
+    (("create", "new", "three-state", "--start", "A", "--safe-action", "slow", "--forbid", "A", "slow", "--forbid", "B", "slow",
+      "--forbid", "C", "slow"), "--safe-action is 'slow', which is forbidden everywhere"),
+    (("create", "new", "three-state", "--start", "A", "--learner", "fixed", "--param", "policy=1"), "an action per state"),
+    (("import", "known", "LOG"), "or use a model that has these choices"),
+    (("import", "known", "LOG", "--column", "theirs=ours"), "--column renames 'theirs'"),
+])
+def test_controllers_advise_options(path, tmp_path, arguments, words):
+    log = tmp_path / "log.csv"
+    log.write_text("state,action,holding_time,next_state\n0,speed 1.2,1,1\n", encoding="utf-8")
+    run("control", "create", tmp_path / "known", "service-rate:capacity=4", "--start", "0", "--learner", "ct-ce")
+    places = {"new": tmp_path / "new", "known": tmp_path / "known", "LOG": log}
+    said = run("control", *(places.get(part, part) for part in arguments))
+    assert said.code == 1 and words in said.err and "knowledge" not in said.err and "()" not in said.err
+
+
+def test_an_import_has_the_option_that_its_refusal_names(path, tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    log = tmp_path / "log.parquet"
+    parquet.write_table(pyarrow.table({"state": ["A"], "action": ["slow"], "holding_time": [1.0], "next_state": ["B"]}), log)
+    refused = run("control", "import", path, log, "--max-bytes", 8)
+    assert refused.code == 1 and "raise the limit: --max-bytes BYTES" in refused.err
+    assert run("control", "import", path, log, "--max-bytes", 10_000).out.startswith("1 sojourn was counted")
+
+
+def test_an_import_that_contradicts_the_rate_bounds_says_so_at_once(path, tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("state,action,holding_time,next_state\n" + "A,slow,1e9,B\nB,slow,1e9,A\n" * 20, encoding="utf-8")
+    said = run("control", "import", path, log).out
+    assert said.startswith("40 sojourns were counted; ") and "alarm: the holding times are too long for the rate bounds" in said
+    assert len(json.loads(run("control", "import", path, log, "--json").out)["alarms"]) == 0  # each choice raises its alarm once

@@ -69,6 +69,12 @@ def test_no_message_that_a_command_can_print_shows_python():
     assert not shown, "say it in the words of the command line (cli/remedies.py):\n" + "\n".join(shown)
 
 
+def test_no_message_of_a_controller_or_a_fit_advises_a_command_in_python():
+    """The other way round: what is raised in Python names Python, and the command line says it in its own words."""
+    said = [f"{file}: {text}" for file, text in messages() if file.startswith("control/")]
+    assert not [text for text in said if re.search(r"`sojourn (?!learners`)|(?<![\w-])--[a-z]|command line", text)]
+
+
 @pytest.mark.parametrize("said", [said for said, _ in REMEDIES])
 def test_every_remedy_is_of_a_message_that_there_is(said):
     assert any(re.search(said, text) for _, text in messages())

@@ -9,7 +9,7 @@ from command_line import run
 from control_plant import MODEL
 from sojourn.control.exponential import kuiper_tail, law_tests
 from sojourn.control.fit_words import as_object, pair_table, sentences
-from sojourn.errors import ParameterError
+from sojourn.errors import ModelError, ParameterError
 from sojourn.simulation.session import Session
 
 KNOWN = MODEL.knowledge()
@@ -152,3 +152,33 @@ def test_a_log_without_payments_has_no_gain_and_nothing_is_said_of_one(tmp_path)
     for paying in ({"running": {(log["state"][0], log["action"][0]): 1.0}}, {"knowledge": KNOWN}):
         assert sojourn.fit(log, **paying).pays
     assert sojourn.fit({**log, "reward": [0.0] * 300}).gain_now[1] == 0.0  # it says that nothing was paid
+
+
+@pytest.mark.parametrize("factor", [1e-9, 1e-3, 1e3, 1e9])
+def test_a_log_that_contradicts_the_rate_bounds_is_said_to(factor):
+    """Holding times in another unit went unnoticed, though no interval and no gain was right any more."""
+    log = simulated(300, 5)
+    assert not any("contradicts" in note for note in sojourn.fit(log, knowledge=KNOWN).notes)
+    other = {**log, "holding_time": [factor * tau for tau in log["holding_time"]]}
+    (note,) = [note for note in sojourn.fit(other, knowledge=KNOWN).notes if "contradicts" in note]
+    assert "choices: the rate of" in note and "Check the unit of the holding times" in note
+    told = sojourn.fit({**other, "reward": [0.0] * 300}, rate_bounds=MODEL.bounds)
+    assert any("contradicts" in note for note in told.notes)
+
+
+def test_rate_bounds_that_hold_are_called_contradicted_no_more_often_than_stated():
+    """At 0.5 in at most half of the logs; it is far rarer, since the intervals hold at all times and for all choices."""
+    fits = [sojourn.fit(simulated(40, seed), 0.5, knowledge=KNOWN) for seed in range(60)]
+    assert sum(any("contradicts" in note for note in found.notes) for found in fits) < 30
+
+
+@pytest.mark.parametrize(("more", "words"), [
+    ({"reward": {("A", "slow"): "1_5"}}, r"reward\[\('A', 'slow'\)\] is '1_5'; it must be a finite number"),
+    ({"running": {("A", "slow"): float("nan")}}, "is nan; it must be a finite number"), ({"reward": 3}, "reward is 3; it must map"),
+    ({"running": [1.0, 2.0]}, "running is .*; it must map"), ({"rate_bounds": "ab"}, "rate_bounds is 'ab'"),
+    ({"rate_bounds": 3}, "rate_bounds is 3; it must be a pair"),
+])
+def test_payments_and_bounds_that_are_none_are_refused_in_words(more, words):
+    log = {name: values for name, values in simulated(100, 1).items() if name != "reward"}
+    with pytest.raises((ParameterError, ModelError), match=words):
+        sojourn.fit(log, **more)

@@ -177,3 +177,24 @@ def test_the_command_fits_events_and_needs_to_know_them(tmp_path):
     found = json.loads(run("fit", tmp_path / "log.csv", "--model", "service-rate:capacity=4", "--events", "--json").out)
     assert [event["event"] for event in found["events"]] == list(QUEUE.events.names) and not found["structure"]["rejected"]
     assert run("fit", tmp_path / "log.csv", "--events").code == 1
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_a_log_that_contradicts_what_was_told_of_events_is_said_to(factor):
+    log = simulated(400, 2)
+    other = {**log, "holding_time": [factor * tau for tau in log["holding_time"]]}
+    bounds = (0.1, 10.0)
+    assert not any("contradicts" in note for note in sojourn.fit(log, knowledge=TOLD, rate_bounds=bounds).notes)
+    assert not any("contradicts" in note for note in sojourn.fit(other, knowledge=TOLD).notes)  # nothing was told
+    (note,) = [note for note in sojourn.fit(other, knowledge=TOLD, rate_bounds=bounds).notes if "contradicts" in note]
+    assert "in 4 of 4 events: the rate of 'arrive' is" in note and "0.1 to 10 was told" in note
+
+
+def test_a_known_rate_that_the_log_contradicts_is_named():
+    go, back = sojourn.Rate("go", 1.0, known=True), sojourn.Rate("back", 2.0)
+    model = sojourn.CTMDP.explore(0, lambda s: {"x": sojourn.Choice({1: go} if s == 0 else {0: back}, running=1.0)})
+    times = np.random.default_rng(1).exponential(size=600)
+    for factor, words in ((1.0, False), (3.0, True)):
+        log = {"state": [0, 1] * 300, "action": ["x"] * 600, "holding_time": factor * times, "next_state": [1, 0] * 300}
+        notes = sojourn.fit(log, knowledge=model.knowledge(events=True)).notes
+        assert any("1 of 2 events: the rate of 'go'" in note and "1 was told" in note for note in notes) == words

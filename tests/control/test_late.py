@@ -94,6 +94,20 @@ def test_an_import_does_not_wait_for_a_late_plan_and_is_learned_from(path, slow)
         controller.verify()
 
 
+def test_a_plan_that_was_due_before_an_import_is_not_taken_for_a_later_one(path, slow):
+    """It was: the learner forgot the import, and the journal folded again gave another state."""
+    with Controller.create(path, KNOWN, "ct-ce", ("up", 0), max_late=3) as controller:
+        plant = Plant(MODEL, ("up", 0))
+        while not controller.status()["plan_due"]:
+            drive(controller, plant, 1)
+        columns = ("state", "action", "holding_time", "next_state")
+        imported = controller.import_log({name: [getattr(o, name) for o in controller.observations()] for name in columns})
+        drive(controller, plant, 60)
+        status = controller.status()
+        assert status["late_plans"] > 2 and controller._fold.session.learner.counts.epoch == 1 + imported + status["epochs"]
+        assert controller.verify()["answers_that_differ"] == 0
+
+
 @pytest.mark.parametrize(("more", "words"), [({"max_late": -1}, "max_late"), ({"max_late": 1.5}, "max_late"),
                                              ({"max_late": 3, "learner": "control_plant:Plant"}, "catalogue")])
 def test_a_delay_that_cannot_be_is_refused(path, more, words):

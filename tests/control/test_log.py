@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -334,4 +335,121 @@ def test_lists_in_a_parquet_file_are_refused(tmp_path):
 
     parquet.write_table(pyarrow.table({**GOOD, "state": [["a"], ["b"], ["a"], ["c"]]}), tmp_path / "log.parquet")
     with pytest.raises(FileError, match=r"the column state .* holds lists"):
+        read_log(tmp_path / "log.parquet")
+
+
+def two_machines() -> dict[str, list[object]]:
+    """Time stamps of two machines, each left at rate 0.5 whatever its state, watched until time 500."""
+    rng, found = np.random.default_rng(1), []
+    for machine in ("first", "second"):
+        time, state = 0.0, "up"
+        while time < 500:
+            found.append((time, state, "x", machine))
+            time, state = time + rng.exponential(2.0), "down" if state == "up" else "up"
+        found.append((500.0, found[-1][1], None, machine))
+    return {name: [row[i] for row in found] for i, name in enumerate(("time", "state", "action", "trajectory"))}
+
+
+def test_time_stamps_of_several_systems_that_stand_mixed_are_refused():
+    """Read as they stood, only neighbouring rows of one system made sojourns, and these are the short ones."""
+    sorted_rows = two_machines()
+    found = read_log(sorted_rows)
+    assert found.trajectories == 2 and float(found.holding_time.sum() + found.censored_time.sum()) == pytest.approx(1000)
+    order = np.argsort(sorted_rows["time"], kind="stable")
+    with pytest.raises(FileError, match=r"row \d+ goes on with trajectory '(first|second)', after rows of another.* Sort the rows"):
+        read_log({name: [values[i] for i in order] for name, values in sorted_rows.items()})
+
+
+@pytest.mark.parametrize("empty", [None, float("nan"), ""])
+def test_a_row_that_does_not_say_which_trajectory_it_is_of_is_refused(empty):
+    """Each empty cell was taken for a trajectory of its own, and what happened there was left out."""
+    log = two_machines()
+    log["trajectory"] = np.array([empty if i > 3 else "first" for i in range(len(log["time"]))], dtype=object)
+    with pytest.raises(FileError, match=r"row 5 has no trajectory"):
+        read_log(log)
+
+
+@pytest.mark.parametrize("told", [None, Knowledge(pair_start=np.arange(4), pair_action=np.array([0, 1, 1]), reward=np.zeros(3),
+                                                  running=np.zeros(3), states=["a", "b", "c"], actions=["x", "y"], rate_min=0.1,
+                                                  rate_max=9.0)])
+def test_a_sojourn_whose_end_was_not_seen_is_not_to_be_dropped(told):
+    with pytest.raises(FileError, match=r"row 4 has no next_state.*do not drop it.*as time stamps"):
+        read_log({**GOOD, "next_state": ["b", "a", "c", None]}, told)
+    with pytest.raises(FileError, match=r"row 2 has holding_time 0; .*rounded to 0, give finer ones"):
+        read_log({**GOOD, "holding_time": [1.0, 0.0, 2.0, 0.25]}, told)
+
+
+@pytest.mark.parametrize(("log", "columns", "words"), [
+    ({**GOOD, "minutes": [60.0, 30.0, 120.0, 15.0]}, {"minutes": "holding_time"}, "two columns for holding_time: 'hold"),
+    ({**{name: GOOD[name] for name in GOOD if name != "state"}, "from": GOOD["state"], "at": GOOD["state"]},
+     {"from": "state", "at": "state"}, "two columns for state: 'from' and 'at'"),
+    ({**GOOD, 1: [1] * 4, "1": [2] * 4}, None, "2 columns named '1'"),
+])
+def test_no_column_stands_twice(log, columns, words):
+    """The last one was taken, without a word."""
+    with pytest.raises(FileError, match=words):
+        read_log(log, columns=columns)
+
+
+def test_frames_with_two_columns_of_one_name_are_refused_and_lazy_ones_computed():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    with pytest.raises(FileError, match="2 columns named 'state'"):
+        read_log(pandas.concat([pandas.DataFrame(GOOD), pandas.DataFrame({"state": GOOD["state"]})], axis=1))
+    assert rows(polars.DataFrame(GOOD).lazy()) == rows(GOOD)
+
+
+def test_masked_entries_are_empty_cells():
+    with pytest.raises(FileError, match="row 2 has holding_time nan"):
+        read_log({**GOOD, "holding_time": np.ma.array(GOOD["holding_time"], mask=[0, 1, 0, 0])})
+
+
+@pytest.mark.parametrize(("column", "words"), [
+    (np.array([1, 2, 3, 4], dtype="timedelta64[M]"), "a duration in months"), (np.ones((4, 2)), "give a list or an array"),
+    ({1, 2, 3, 4}, "give a list or an array"), (dict.fromkeys(range(4), 1.0), "give a list or an array"),
+    ([Decimal("sNaN")] * 4, "is no number"), ([datetime(2024, 1, 1 + i) for i in range(4)], "which is a date; it must be a number"),
+    (np.array(["2024-01-01"] * 4, dtype="datetime64[D]"), "which is a date; it must be a number"),
+])
+def test_holding_times_that_are_no_numbers_are_refused_in_words(column, words):
+    with pytest.raises(FileError, match=f"(row 1 has|the column) holding_time .*{words}"):
+        read_log({**GOOD, "holding_time": column})
+
+
+def test_dates_are_no_payments_and_months_begin_on_days():
+    for paid in ([datetime(2024, 1, 1)] * 4, np.array([1, 2, 3, 4], dtype="timedelta64[s]")):
+        with pytest.raises(FileError, match=r"row 1 has reward .* it must be a number"):
+            read_log({**GOOD, "reward": paid})
+    months = np.array(["2024-01", "2024-02", "2024-03"], dtype="datetime64[M]")
+    found = read_log({"time": months, "state": ["a", "b", "a"], "action": ["x", "x", None]})
+    assert found.holding_time.tolist() == [31 * 86400, 29 * 86400]
+
+
+def test_times_as_integers_may_lie_anywhere():
+    times = np.array([-2**62 - 5, 0, 2**62], dtype=np.int64)
+    assert read_log({"time": times, "state": ["a", "b", "a"], "action": ["x"] * 3}).holding_time.tolist() == [2.0**62 + 5, 2.0**62]
+
+
+@pytest.mark.parametrize(("unit", "times", "seconds"), [
+    ("as", [0, 10**18, 3 * 10**18], [1, 2]), ("ns", [-2**62, 0, 2**62], [2**62 / 1e9] * 2), ("7D", [0, 1, 3], [604800, 1209600]),
+    ("25s", [0, 1, 3], [25, 50]), ("W", [0, 1, 3], [604800, 1209600]), ("m", [-1, 0, 2], [60, 120]),
+])
+def test_dates_and_durations_of_every_unit_are_taken_in_seconds(unit, times, seconds):
+    """Attoseconds, and nanoseconds more than 292 years apart, overflowed."""
+    names = {"state": ["a", "b", "a"], "action": ["x"] * 3}
+    for kind in ("<M8", ">M8", "<m8"):
+        found = read_log({"time": np.array(times).astype(f"{kind}[{unit}]"), **names}).holding_time
+        assert found == pytest.approx(seconds, rel=1e-12)
+
+
+def test_dates_as_texts_are_refused_with_what_to_do(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("time,state,action\n2024-03-31T01:30:00+01:00,a,x\n2024-03-31T03:30:00+02:00,b,\n", encoding="utf-8")
+    with pytest.raises(FileError, match=r"row 1 has time '2024-03-31T01.*A date that is a text is not read: write seconds"):
+        read_log(log)
+
+
+def test_a_parquet_file_with_two_columns_of_one_name_is_refused_in_one_line(tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    arrays = [pyarrow.array(values) for values in (*GOOD.values(), GOOD["state"])]
+    parquet.write_table(pyarrow.Table.from_arrays(arrays, names=[*GOOD, "state"]), tmp_path / "log.parquet")
+    with pytest.raises(FileError, match=r"has 2 columns named 'state'; name each once\.$"):
         read_log(tmp_path / "log.parquet")

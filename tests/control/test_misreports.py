@@ -190,3 +190,15 @@ def test_the_largest_and_smallest_reports_that_are_taken_make_no_warning(path):
                 controller.report(seq, times[seq % 3], state, reward=(LARGEST, -LARGEST, None, 5e-324)[seq % 4])
             assert "plan" not in kinds(controller), (name, controller.alarms)
             controller.verify()
+
+
+@pytest.mark.parametrize("max_late", [0, 2])
+def test_times_in_nanoseconds_since_1970_can_be_saved_and_read_again(path, max_late):
+    """Their sum is beyond 2^62, which a snapshot was refused for: with `max_late` every later report failed."""
+    with Controller.create(path, KNOWN, "ct-ce", START, max_late=max_late) as controller:
+        plant = Plant(MODEL, START)
+        for seq in range(1, 40):
+            controller.report(seq, 1.7e18 + seq, plant.step(controller.action)[1])
+        assert controller.alarms[0].kind == "holding times" and controller.verify()["answers_that_differ"] == 0
+        controller._fold.restore(controller._fold.to_bytes())
+        assert controller.status()["epochs"] == 39

@@ -30,6 +30,7 @@ from sojourn.model.numbers import shown
 from sojourn.zoo.syntax import parse_parameters
 
 LONGEST_LINE = 2**20  # bytes
+EXAMPLE = 'give one JSON object, such as {"seq": 1, "holding_time": 0.5, "next_state": "up"}. Nothing was counted.'
 
 path_argument = click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 
@@ -76,7 +77,7 @@ def create(path: Path, model: str, start: str, learner: str, param: tuple[str, .
     forbidden: dict[str, list[str]] = {}
     for state, action in forbid:
         forbidden.setdefault(state, []).append(action)
-    safe = None if safe_action is None else known.actions[known.actions.position(safe_action)]
+    safe = None if safe_action is None else known.actions[known.actions.position(safe_action, "--safe-action", ParameterError)]
     with Controller.create(path, known, learner, start, seed=seed, parameters=parameters, safe_action=safe, forbidden=forbidden,
                            shadow=shadow, max_late=max_late) as controller:
         said = controller.status()
@@ -146,24 +147,34 @@ def answer_lines(controller: Any) -> None:
 
     for line in _lines():
         try:
-            said = json.loads(line if isinstance(line, str) else line.decode())
-            if not isinstance(said, dict):
-                raise ReportError(f"the line is {shown(line.strip())}; give one JSON object, such as "
-                                  '{"seq": 1, "holding_time": 0.5, "next_state": "up"}.')
+            said = _object(line)
             given = {key: read(json.dumps(value)) for key, value in said.items()}
             if given == {"ask": "status"}:
                 answer = controller.status()
             elif list(given) == ["missed"]:
                 answer = {"action": controller.missed(None if given["missed"] is True else given["missed"])}
             else:
-                answer = {"seq": said.get("seq"), "action": controller.report(**given)}
+                answer = {"seq": said.get("seq"), "action": controller.report_many([given])[0]}
             click.echo(json.dumps(plain(answer)))
             sys.stdout.flush()
         except (ReportError, ValueError, TypeError) as error:
             click.echo(json.dumps({"error": one_line(error)}))
         except RecursionError:
-            click.echo(json.dumps({"error": "the line is nested too deep; give one JSON object, such as "
-                                            '{"seq": 1, "holding_time": 0.5, "next_state": "up"}. Nothing was counted.'}))
+            click.echo(json.dumps({"error": f"the line is nested too deep; {EXAMPLE}"}))
+
+
+def _object(line: str | bytes) -> dict[str, Any]:
+    """Return the JSON object in a line, or refuse a line that is none."""
+    try:
+        said = json.loads(line if isinstance(line, str) else line.decode())
+    except UnicodeDecodeError:
+        raise ReportError(f"the line is not UTF-8; {EXAMPLE}") from None
+    except ValueError as error:
+        why = str(error).partition(":")[0] if isinstance(error, json.JSONDecodeError) else "a number has too many digits"
+        raise ReportError(f"the line is no JSON ({why}); {EXAMPLE}") from None
+    if not isinstance(said, dict):
+        raise ReportError(f"the line is {shown(json.dumps(said))[1:-1]}; {EXAMPLE}")
+    return said
 
 
 def _lines() -> Iterator[bytes | str]:
@@ -211,16 +222,23 @@ def estimate(path: Path, confidence: float, as_json: bool) -> None:
 @click.argument("log", metavar="LOG", type=click.Path(path_type=Path))
 @click.option("--column", multiple=True, metavar="THEIRS=OURS", help="Rename a column of LOG; may be repeated.")
 @click.option("--not-contiguous", is_flag=True, help="Rows need not begin where the last one led.")
+@click.option("--max-bytes", type=Whole(1), help="What a Parquet file may unpack to. [default: 256 MB or 64 times its size]")
 @json_option
-def import_command(path: Path, log: Path, column: tuple[str, ...], not_contiguous: bool, as_json: bool) -> None:
+def import_command(path: Path, log: Path, column: tuple[str, ...], not_contiguous: bool, max_bytes: int | None,
+                   as_json: bool) -> None:
     """Learn from a LOG of the past, a .csv or .parquet file as `sojourn fit` reads it. Imported twice, it counts twice."""
     from sojourn.control.controller import Controller
 
     with Controller.open(path) as controller:
-        counted = controller.import_log(log, renamed_columns(column), not not_contiguous)
-        action = controller.action
-    print_json({"imported": counted, "action": action}) if as_json else echo(
-        f"{counted:,} sojourns were counted; the action to take now is {action}")
+        before = controller.status()["alarms"]
+        counted = controller.import_log(log, renamed_columns(column), not not_contiguous, max_bytes)
+        action, raised = controller.action, controller.status()["alarms"] - before
+        alarms = [alarm.text for alarm in controller.alarms[-raised:]] if raised else []
+    if as_json:
+        print_json({"imported": counted, "action": action, "alarms": alarms})
+        return
+    some = "1 sojourn was" if counted == 1 else f"{counted:,} sojourns were"
+    say("\n".join([f"{some} counted; the action to take now is {action}", *(f"alarm: {text}" for text in alarms)]))
 
 
 @command.command()

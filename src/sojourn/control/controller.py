@@ -317,8 +317,8 @@ class Controller:
             if anew.to_bytes() != fold.to_bytes():
                 raise ControlError(f"the controller {self.path}: folding its {reports} reports anew gives another state than its "
                                    f"snapshots ({differs} answers differ). Where Sojourn was updated since, its learner may decide "
-                                   f"otherwise now, and nothing is amiss. `sojourn control replay {self.path}` makes the snapshots "
-                                   "anew from the journal, which is intact.")
+                                   f"otherwise now, and nothing is amiss. `replay()` makes the snapshots anew from the journal, "
+                                   "which is intact.")
             return {"reports": reports, "notes": journal.head.note, "answers_that_differ": differs,
                     "chain": journal.head.chain.hex()}
 

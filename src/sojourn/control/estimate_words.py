@@ -18,7 +18,8 @@ def lines(found: Estimate | EventEstimate) -> list[str]:
             f"On the mean model the best policy earns {found.gain:.6g} per unit of time.",
             f"At {found.confidence:.4g} confidence it earns at least {low:.6g}, and no policy earns more than {high:.6g}."]
     if isinstance(found, Estimate) and found.wrong_bounds:
-        said.append(f"{found.wrong_bounds} rates seem to lie outside the bounds that were told.")
+        some = "1 rate seems" if found.wrong_bounds == 1 else f"{found.wrong_bounds} rates seem"
+        said.append(f"{some} to lie outside the bounds that were told.")
     if isinstance(found, EventEstimate):
         said.append(f"The structure: {found.evidence}.")
         rows = [(name, f"{found.seen[k]:,.0f}", f"{found.exposure[k]:.4g}", *_rate(found, k)) for k, name in enumerate(found.names)]

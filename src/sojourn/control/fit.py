@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse, special
 
 from sojourn.control.assumptions import Assumptions, check_assumptions, notes_of
-from sojourn.control.fit_events import counted_events, event_intervals, likely_event_model
-from sojourn.control.fit_knowledge import seen_knowledge
+from sojourn.control.fit_events import counted_events, event_intervals, likely_event_model, note_wrong_events
+from sojourn.control.fit_knowledge import note_wrong_bounds, seen_knowledge
 from sojourn.control.log import Log, read_log
 from sojourn.control.log_unfinished import knowing, unfinished
 from sojourn.errors import ParameterError, SojournError
@@ -25,6 +25,7 @@ from sojourn.learn.learner import MAX_CHUNK, History
 from sojourn.learn.unfinished import Unfinished, tell
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.numbers import rate_bounds_pair
 from sojourn.model.scalars import is_number
 
 CYCLES = 30  # returns to one state from which "what we do now" has an interval
@@ -146,6 +147,8 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
     """
     if not (is_number(confidence) and 0 < confidence < 1):
         raise ParameterError(f"confidence is {confidence!r}; it must lie between 0 and 1, such as 0.95.")
+    if rate_bounds is not None:
+        rate_bounds = rate_bounds_pair(rate_bounds)
     rows = read_log(log, knowledge, contiguous, columns, max_bytes)
     notes: list[str] = []
     level, doubt = 1 - confidence, 0.0
@@ -166,11 +169,13 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
     event_bounds, by_events = None, (np.zeros(len(rows)), np.zeros(len(cut)))
     if knowledge.events is None:
         found = estimated(counts, knowledge, sure)
+        note_wrong_bounds(counts, knowledge, sure, notes)
         _note_unseen(visits, exposure, notes)
     else:
         counts_of_events, *by_events = counted_events(rows, knowledge)  # type: ignore[assignment]
         found = event_estimated(counts_of_events, visits, confidence, rate_bounds)
         event_bounds = event_intervals(found.seen, found.exposure, level)
+        note_wrong_events(counts_of_events, rate_bounds, level, notes)
         _note_events(found, rate_bounds, notes)
     low, high = found.gain_bounds
     gains, earned = (low - doubt, high + doubt), _earned(rows, knowledge, pair, cut, level, *by_events)

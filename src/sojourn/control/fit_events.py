@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log
 
 import numpy as np
 from scipy import sparse, special
 
+from sojourn.control.fit_knowledge import contradictions
 from sojourn.control.log import Log
 from sojourn.control.log_unfinished import unfinished
 from sojourn.errors import FileError, ParameterError, ReportError
+from sojourn.learn.event_belief import intervals
 from sojourn.learn.event_counts import EventCounts
 from sojourn.learn.event_estimate import EventEstimate
 from sojourn.learn.learner import MAX_CHUNK
@@ -50,8 +53,17 @@ def _first_wrong(rows: Log, knowledge: Knowledge, counts: EventCounts, begin: in
         counts.check(rows.history(knowledge, slice(begin, end)))
     except ReportError as found:
         error = found
-    words = str(error).removeprefix("row 0: ").removeprefix("row 0 ").removesuffix(" Nothing was counted.")
-    return f"row {rows.row[begin]}: {words}"
+    words = str(error).removeprefix("row 0: ").removeprefix("row 0 ").removesuffix(" Nothing was counted.").removesuffix(".")
+    return f"row {rows.row[begin]}: {words}."
+
+
+def note_wrong_events(counts: EventCounts, told: tuple[float, float] | None, doubt: float, notes: list[str]) -> None:
+    """Say which events contradict what was told of their rates; where that is right, none does, but with probability `doubt`."""
+    table, (least, most) = counts.table, told if told is not None else (0.0, np.inf)
+    low, high = intervals(counts.seen, counts.exposure, counts.unit or 1.0, log(max(1, table.n_events) / doubt))
+    free = np.stack([np.maximum(table.low, least), np.minimum(table.high, most)], axis=1)
+    bounds = np.where(table.known[:, None], np.stack([table.low, table.high], axis=1), free)
+    notes += contradictions("events", [repr(name) for name in table.names], np.stack([low, high], axis=1), bounds)
 
 
 def event_intervals(seen: np.ndarray, exposure: np.ndarray, level: float) -> np.ndarray:

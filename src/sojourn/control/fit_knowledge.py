@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,11 @@ from scipy import special
 
 from sojourn.control.log import Log
 from sojourn.errors import ParameterError
+from sojourn.learn.counts import Counts
 from sojourn.learn.kl_set import rate_sets
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.numbers import shown
+from sojourn.model.scalars import is_number
 
 TIED = 1e-9  # relative: how closely what was paid must follow from lump sum and running reward to be taken as known
 
@@ -36,8 +40,7 @@ def seen_knowledge(rows: Log, reward: Any, running: Any, rate_bounds: tuple[floa
     never = sorted(set(range(len(rows.states))) - set(states.tolist()))
     if never:
         raise ParameterError(f"state {rows.states[never[0]]!r} was reached and never left ({len(never)} such states), so "
-                             "nothing is known "
-                             "about it. Say with `knowledge` which choices there are, or drop the rows that lead there.")
+                             "nothing is known about it. Say which choices there are: `knowledge=`, such as model.knowledge().")
     pair = np.searchsorted(used, rows.state.astype(np.int64) * n_actions + rows.action)
     visits, time, cut = _spent(rows, pair, used, notes)
     where = {(rows.states[int(s)], rows.actions[int(a)]): k for k, (s, a) in enumerate(zip(states, actions))}
@@ -57,19 +60,53 @@ def seen_knowledge(rows: Log, reward: Any, running: Any, rate_bounds: tuple[floa
     if off is not None:
         doubt = float(np.maximum(off.at(np.clip(low, *rate_bounds)), off.at(np.clip(high, *rate_bounds))).max())
         notes.append(f"what choices pay varies in the log; the gains allow {doubt:.4g} per unit of time for that.")
-    for given, into in ((reward, lump), (running, flow)):
-        for key, value in dict(given or {}).items():
+    for name, given, into in (("reward", reward, lump), ("running", running, flow)):
+        for key, value in _payments(name, given).items():
             if key not in where:
-                raise ParameterError(f"reward or running names {key!r}, which is not a (state, action) of this log, such as "
+                raise ParameterError(f"{name} names {key!r}, which is not a (state, action) of this log, such as "
                                      f"{next(iter(where))!r}.")
-            into[where[key]] = float(value)
+            into[where[key]] = value
     if not lump.any() and not flow.any():
         notes.append("nothing is paid, so there is no gain: give a column `reward`, or say what choices pay (`reward=`, `running=` "
-                     "or `knowledge=` in Python, --model on the command line).")
+                     "or `knowledge=`).")
     start = np.concatenate([[0], np.cumsum(np.bincount(states, minlength=len(rows.states)))]).astype(np.int64)
     known = Knowledge(pair_start=start, pair_action=actions.astype(np.int64), reward=lump, running=flow, states=rows.states,
                       rate_min=float(rate_bounds[0]), rate_max=float(rate_bounds[1]), actions=rows.actions)
     return Seen(known, doubt, sure)
+
+
+def _payments(name: str, given: Any) -> dict[Any, float]:
+    """Return {(state, action): number} as floats, or refuse what is something else."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ParameterError(f"{name} is {shown(given)}; it must map choices to numbers, as in {{('up', 'run'): 1.0}}.")
+    for key, value in given.items():
+        if not is_number(value):
+            raise ParameterError(f"{name}[{shown(key)}] is {shown(value)}; it must be a finite number.")
+    return {key: float(value) for key, value in given.items()}
+
+
+def note_wrong_bounds(counts: Counts, knowledge: Knowledge, confidence: float, notes: list[str]) -> None:
+    """Say which choices contradict the rate bounds that were told; with `confidence` none does where the bounds are right."""
+    cut = np.zeros(knowledge.n_pairs, dtype=bool) if counts.unfinished is None else counts.unfinished > 0
+    low, high = rate_sets(counts.visits, counts.holding_sum, cut, (1 - confidence) / (2 * knowledge.n_pairs))
+    least, most = np.full(len(low), knowledge.rate_min), np.full(len(low), knowledge.rate_max)
+    names = [f"{knowledge.actions[int(a)]!r} in state {knowledge.states[int(s)]!r}"
+             for s, a in zip(knowledge.pair_state, knowledge.pair_action)]
+    notes += contradictions("choices", names, np.stack([low, high], axis=1), np.stack([least, most], axis=1))
+
+
+def contradictions(kind: str, names: Sequence[str], found: np.ndarray, told: np.ndarray) -> list[str]:
+    """Return a sentence about the rates whose intervals have nothing in common with what was told; none where there are none."""
+    wrong = np.flatnonzero((found[:, 1] < told[:, 0]) | (found[:, 0] > told[:, 1]))
+    if not len(wrong):
+        return []
+    k = int(wrong[0])
+    one = f"{told[k, 0]:.4g}" if told[k, 0] == told[k, 1] else f"{told[k, 0]:.4g} to {told[k, 1]:.4g}"
+    return [f"what was told of rates contradicts the log in {len(wrong)} of {len(names)} {kind}: the rate of {names[k]} is "
+            f"{found[k, 0]:.4g} to {found[k, 1]:.4g}, and {one} was told. Intervals and gains that rely on it are wrong. Check the "
+            "unit of the holding times, and the rate bounds."]
 
 
 def _spent(rows: Log, pair: np.ndarray, used: np.ndarray, notes: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -373,7 +373,7 @@ class Journal:
         with said(self.path, WORDS):
             rows = self.database.execute("SELECT seq, note, chain, payload, checksum FROM snapshots").fetchall()
         if any(checksum(*row[:-1]) != row[-1] for row in rows):
-            raise self._damage("a snapshot does not match its checksum; `sojourn control replay` makes new ones")
+            raise self._damage("a snapshot does not match its checksum; `replay()` makes new ones")
         return reports
 
     # ---- writing ------------------------------------------------------------------------------------------------

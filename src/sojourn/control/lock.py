@@ -57,7 +57,7 @@ class Ownership:
             try:
                 if not locked(self._file):
                     raise ControlError(f"{path} is owned by another process, which is alive; end it first. "
-                                       "`sojourn control status` can read meanwhile.")
+                                       "`Controller.open(path, write=False)` can read meanwhile.")
                 with contextlib.suppress(OSError):
                     if os.path.samestat(os.fstat(self._file.fileno()), os.stat(path)):
                         _OWNED[self._key] = str(path)

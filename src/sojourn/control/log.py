@@ -9,7 +9,7 @@ sojourn without leading anywhere; where it can be seen so, the column must say i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -117,7 +117,7 @@ class Log:
             raise FileError(f"row {self.row[at]} {what}: {name!r} can be seen in state {self.states[int(self.state[at])]!r} with "
                             f"action {self.actions[int(self.action[at])]!r} without leading anywhere. Say how often it was, 0 "
                             "where it was not. Where nobody counted it, drop the rows of such states and actions, all of "
-                            "them, and say that rows need not be contiguous.")
+                            "them, and say contiguous=False.")
         found: np.ndarray = np.maximum(times, 0)
         return found
 
@@ -152,7 +152,8 @@ def read_log(log: Any, knowledge: Knowledge | None = None, contiguous: bool = Tr
     elif set(STAMPS) <= known:
         found = _stamps(table, knowledge)
     else:
-        raise FileError(f"the log has the columns {', '.join(map(str, table.names))}; it needs {', '.join(SOJOURNS)}, or the "
+        has = f"the columns {', '.join(map(str, table.names))}" if table.names else "no columns"
+        raise FileError(f"the log has {has}; it needs {', '.join(SOJOURNS)}, or the "
                         "time stamps "
                         f"{', '.join(STAMPS)}. Rename its columns (`columns={{'theirs': 'ours'}}`).")
     if not len(found):
@@ -188,9 +189,10 @@ class _Columns:
             i = int(np.argmin(fine))
             rule = (f"a number above 0, from {SHORTEST:g} to {LARGEST:g}" if positive else
                     f"a finite number, at most {LARGEST:g} in size")
+            what = ("If times were rounded to 0, give finer ones: without these rows the others would look too slow"
+                    if positive and array[i] == 0 else "Correct or drop these rows; if the columns are swapped, rename them")
             raise FileError(f"row {i + 1} has {name} {array[i]:g}; it must be {rule} ({int((~fine).sum())} of {len(fine)} rows "
-                            "are not). "
-                            "Correct or drop these rows; if the columns are swapped, rename them.")
+                            f"are not). {what}.")
         return array
 
     def _floats(self, name: str) -> np.ndarray:
@@ -202,7 +204,8 @@ class _Columns:
         if name == "time" and isinstance(values, list) and set(map(type, values)) == {int} and max(map(abs, values)) < 2**63:
             values = np.array(values)
         if name == "time" and isinstance(values, np.ndarray) and values.dtype.kind in "iu" and len(values):
-            values = values - values.min()  # nanoseconds since 1970 are beyond the whole numbers that floats can hold
+            whole = values.astype(np.uint64)  # modulo 2^64, so that no difference overflows
+            values = whole - whole[values.argmin()]  # nanoseconds since 1970 are beyond the whole numbers that floats can hold
         return real_numbers(name, values, plus_one)
 
     def said(self, name: str, i: int) -> str:
@@ -230,6 +233,10 @@ def _names(kind: str, columns: _Columns, names: tuple[str, ...], known: Names | 
     codes, values = columns.codes(*names)
     texts = all(isinstance(value, str) for value in values)
     place = np.zeros(max(1, len(values)), dtype=np.int32)
+    for i, value in enumerate(values):
+        nothing = blank(value) or (isinstance(value, str) and value.strip().lower() in ("", "nan"))
+        if nothing and (known is None or value not in known):
+            _refuse_blank(*_first(codes, names, i), value)
     if known is not None:
         for i, value in enumerate(values):
             try:
@@ -240,10 +247,6 @@ def _names(kind: str, columns: _Columns, names: tuple[str, ...], known: Names | 
                                 "swapped, "
                                 "rename them; else add it to the model or drop these rows.") from None
         return [place[code] for code in codes], known
-    for i, value in enumerate(values):
-        if blank(value) or (isinstance(value, str) and value.strip().lower() in ("", "nan")):
-            name, row = _first(codes, names, i)
-            raise FileError(f"row {row} has no {name} (it is {value!r}); every row needs one. Correct or drop it.")
     if texts and all(is_whole_text(value) and str(int(value)) == value for value in values):
         values = [int(value) for value in values]  # a file of whole numbers
     try:
@@ -252,6 +255,14 @@ def _names(kind: str, columns: _Columns, names: tuple[str, ...], known: Names | 
         order = list(range(len(values)))
     place[order] = np.arange(len(order))
     return [place[code] for code in codes], Names(kind, [values[i] for i in order])
+
+
+def _refuse_blank(name: str, row: int, value: Any) -> None:
+    """Raise for a cell without a name; a row that must not be dropped, since its sojourn was not seen to end, says so."""
+    what = ("If the sojourn was not seen to end, do not drop it: the others would look too fast. Give such a log as time stamps "
+            "(time, state, action), with a last row that repeats the state at the time of the last look" if name == "next_state"
+            else "Correct or drop it")
+    raise FileError(f"row {row} has no {name} (it is {value!r}); every row needs one. {what}.")
 
 
 def _first(codes: list[np.ndarray], names: tuple[str, ...], value: int) -> tuple[str, int]:
@@ -270,7 +281,25 @@ def _trajectory(columns: _Columns) -> tuple[np.ndarray | None, int]:
     if not columns.has("trajectory"):
         return None, 1
     (code,), values = columns.codes("trajectory")
+    empty = np.isin(code, [i for i, value in enumerate(values) if blank(value)])
+    if empty.any():
+        raise FileError(f"row {int(np.argmax(empty)) + 1} has no trajectory ({int(empty.sum())} of {len(code)} rows have none); "
+                        "say in every row which one it belongs to, or leave the column out where there is but one.")
     return code, len(values)
+
+
+def _check_together(trajectory: np.ndarray, said: Callable[[str, int], str]) -> None:
+    """Refuse time stamps in which the rows of a trajectory do not stand together.
+
+    Only sojourns whose two rows happen to stand one after the other would be seen, and these are the short ones.
+    """
+    begins = np.flatnonzero(np.concatenate([[True], trajectory[1:] != trajectory[:-1]]))
+    first = np.unique(trajectory[begins], return_index=True)[1]
+    again = np.setdiff1d(np.arange(len(begins)), first)
+    if len(again):
+        i = int(begins[again[0]])
+        raise FileError(f"row {i + 1} goes on with trajectory {said('trajectory', i)!r}, after rows of another ({len(again)} times "
+                        "in all). Sort the rows by trajectory, and within each by time.")
 
 
 def _extras(columns: _Columns) -> tuple[np.ndarray | None, np.ndarray | None, tuple[Any, ...]]:
@@ -350,6 +379,8 @@ def _stamps(columns: _Columns, knowledge: Knowledge | None) -> Log:
     """Turn time stamps into sojourns: a row holds until the next row of its trajectory."""
     time = columns.numbers("time")
     trajectory, count = _trajectory(columns)
+    if trajectory is not None:
+        _check_together(trajectory, columns.said)
     (state,), states = _names("state", columns, ("state",), knowledge.states if knowledge else None)
     same = np.ones(len(time) - 1, dtype=bool) if trajectory is None else trajectory[:-1] == trajectory[1:]
     tau = np.diff(time)

@@ -17,6 +17,7 @@ import numpy as np
 
 from sojourn.control.log_numbers import real_numbers
 from sojourn.errors import FileError, require
+from sojourn.model.numbers import shown
 
 CHUNK = 65536
 SILENT = "silent:"  # begins the name of a column
@@ -25,10 +26,15 @@ SILENT = "silent:"  # begins the name of a column
 def columns_of(log: Any, renamed: Mapping[str, str], max_bytes: int | None = None) -> dict[str, Any]:
     """Return {our name: values}; values are arrays, or coded already (from a CSV file)."""
     found = _read_columns(log, renamed, max_bytes)
-    missing = sorted(set(renamed) - set(found))
+    missing = [name for name in renamed if name not in found]
     if missing:
         raise FileError(f"columns renames {missing[0]!r}, which is not a column of the log; it has {', '.join(found)}.")
-    return {renamed.get(name, name): values for name, values in found.items()}
+    ours = [renamed.get(name, name) for name in found]
+    theirs = {name: [one for one, other in zip(found, ours) if other == name] for name in ours if ours.count(name) > 1}
+    for name, several in theirs.items():
+        raise FileError(f"the log has two columns for {name}: {' and '.join(map(repr, several))}. Drop one, or give it "
+                        "another name.")
+    return dict(zip(ours, found.values()))
 
 
 def _read_columns(log: Any, renamed: Mapping[str, str], max_bytes: int | None) -> dict[str, Any]:
@@ -45,14 +51,33 @@ def _read_columns(log: Any, renamed: Mapping[str, str], max_bytes: int | None) -
         quick = _quick_csv(path, renamed)
         return quick if quick is not None else _csv_columns(path, renamed)
     if isinstance(log, Mapping):
-        alone = [str(name) for name, values in log.items() if isinstance(values, (str, bytes)) or not hasattr(values, "__len__")]
-        if alone:
-            raise FileError(f"the column {alone[0]} is {log[alone[0]]!r}; give a list or an array with one value per row.")
-        return {str(name): np.asarray(values) if not isinstance(values, list) else values for name, values in log.items()}
+        _refuse_twice([str(name) for name in log])
+        return {str(name): _listed(str(name), values) for name, values in log.items()}
+    if hasattr(log, "collect_schema") and hasattr(log, "collect"):  # a frame of polars that is not computed yet
+        log = log.collect()
     if hasattr(log, "columns") and hasattr(log, "__getitem__"):
+        _refuse_twice([str(name) for name in log.columns])
         return {str(name): _frame_column(log[name]) for name in log.columns}
     raise FileError(f"the log is a {type(log).__name__}; give a path to a .csv or .parquet file, a data frame, or a dict of "
                     "columns.")
+
+
+def _refuse_twice(names: list[str]) -> None:
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise FileError(f"the log has {names.count(twice[0])} columns named {twice[0]!r}; name each once.")
+
+
+def _listed(name: str, values: Any) -> Any:
+    """Return a column as a list or an array, None where a masked array has nothing."""
+    if isinstance(values, list):
+        return values
+    if isinstance(values, np.ma.MaskedArray) and values.ndim == 1:
+        return values.tolist()
+    array = None if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") else np.asarray(values)
+    if array is None or array.ndim != 1:
+        raise FileError(f"the column {name} is {' '.join(shown(values).split())}; give a list or an array with one value per row.")
+    return array
 
 
 def _frame_column(series: Any) -> Any:
@@ -150,8 +175,10 @@ def _header(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise FileError(f"{str(path)!r} cannot be read as CSV: {error}.") from error
     names = [name.strip() for name in header]
-    if len(set(names)) < len(names) or not any(names):
-        raise FileError(f"{str(path)!r} begins with {names!r}; the first line must name the columns, each once.")
+    if not any(names):
+        raise FileError(f"{str(path)!r} has an empty first line; the first line must name the columns.")
+    if len(set(names)) < len(names):
+        raise FileError(f"{str(path)!r} begins with {', '.join(names)}; the first line must name the columns, each once.")
     return header
 
 

@@ -6,6 +6,7 @@ A text is a number if it is written in decimal digits, such as 12, -0.5 or 1e-3.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -19,6 +20,11 @@ from sojourn.model.scalars import is_decimal
 
 NUMBERS = (int, float, np.integer, np.floating, np.bool_, Decimal, Fraction)  # bool is an int
 MOMENTS = (date, timedelta, np.datetime64, np.timedelta64)
+DATED, TIMED = ("time",), ("time", "holding_time")  # columns that may hold dates, and durations
+DATE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}")
+SECONDS = {"W": 604800.0, "D": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}  # of units of dates and durations
+PER_SECOND = {"ms": 1e3, "us": 1e6, "ns": 1e9, "ps": 1e12, "fs": 1e15, "as": 1e18}
+UNEVEN = ("Y", "M")  # units of durations of no one length
 
 
 def missing(value: Any) -> bool:
@@ -44,21 +50,42 @@ def real_numbers(name: str, values: Any, row: Callable[[int], int] = plus_one) -
     >>> real_numbers("reward", ["1e3", " -.5", ""]).tolist()
     [1000.0, -0.5, nan]
     """
-    found = _of_array(values) if isinstance(values, np.ndarray) else None
+    found = _of_array(name, values, row) if isinstance(values, np.ndarray) else None
     if found is None:
         found = _of_values(name, values.tolist() if isinstance(values, np.ndarray) else values, row)
     return found
 
 
-def _of_array(array: np.ndarray) -> np.ndarray | None:
+def _of_array(name: str, array: np.ndarray, row: Callable[[int], int]) -> np.ndarray | None:
     """Return an array of numbers, dates or durations as floats; None for any other, whose values are looked at one by one."""
     if array.dtype.kind in "biuf":
         return np.asarray(array, dtype=np.float64)
     if array.dtype.kind not in "mM":
         return None
-    there = array[~np.isnat(array)]
-    lasted: Any = array - there.min() if array.dtype.kind == "M" and there.size else array
-    return np.where(np.isnat(array), np.nan, lasted / np.timedelta64(1, "s") if there.size else np.nan)
+    _check_column(name, array[:1], row(0))
+    if array.dtype.kind == "M" and np.datetime_data(array.dtype)[0] in UNEVEN:
+        array = array.astype("datetime64[s]")
+    there = ~np.isnat(array)
+    ticks, (unit, count) = array.astype(array.dtype.newbyteorder("=")).view(np.int64), np.datetime_data(array.dtype)
+    lasted = ticks.astype(np.float64)
+    if array.dtype.kind == "M" and there.any():  # differences modulo 2^64: none overflows, and none is rounded
+        whole = ticks.view(np.uint64)
+        lasted = (whole - whole[np.flatnonzero(there)[ticks[there].argmin()]]).astype(np.float64)
+    seconds = lasted * count * SECONDS[unit] if unit in SECONDS else lasted * count / PER_SECOND.get(unit, 1.0)
+    return np.where(there, seconds, np.nan)
+
+
+def _check_column(name: str, moment: Any, row: int) -> None:
+    """Refuse a date or a duration where numbers belong, and a duration of no one length."""
+    is_date = isinstance(moment, date) or getattr(getattr(moment, "dtype", None), "kind", "") == "M"
+    if name not in (DATED if is_date else TIMED):
+        kind = "a date" if is_date else "a duration"
+        hint = " Give how long the sojourn lasted, or dates in a column `time`." if name == "holding_time" else ""
+        raise FileError(f"row {row} has {name} {np.ravel(moment)[0]!s}, which is {kind}; it must be a number.{hint}")
+    if isinstance(moment, (np.timedelta64, np.ndarray)) and moment.dtype.kind == "m" and \
+            np.datetime_data(moment.dtype)[0] in (*UNEVEN, "generic"):
+        raise FileError(f"row {row} has {name} {np.ravel(moment)[0]!s}, a duration in months, years or no unit, which has no one "
+                        "length; give it in days, hours or seconds.")
 
 
 def _of_values(name: str, values: Sequence[Any], row: Callable[[int], int]) -> np.ndarray:
@@ -74,8 +101,10 @@ def _of_values(name: str, values: Sequence[Any], row: Callable[[int], int]) -> n
     for i, value in enumerate(values):
         number = _number(value)
         if number is None:
-            raise FileError(f"row {row(i)} has {name} {_shown(value)}, which is no number. Numbers are written as 12, -0.5 "
-                            "or 1e-3. If the columns are swapped, rename them.")
+            dated = name in DATED and isinstance(value, str) and DATE.match(value.strip())
+            hint = ("A date that is a text is not read: write seconds, or give a data frame or a Parquet file whose column holds "
+                    "dates" if dated else "Numbers are written as 12, -0.5 or 1e-3. If the columns are swapped, rename them")
+            raise FileError(f"row {row(i)} has {name} {_shown(value)}, which is no number. {hint}.")
         found[i] = number
     return found
 
@@ -92,7 +121,7 @@ def _number(value: Any) -> float | None:
         return None
     try:
         return float(value)
-    except OverflowError:
+    except (OverflowError, ValueError):  # a decimal that signals
         return None
 
 
@@ -116,7 +145,7 @@ def _moments(name: str, values: Sequence[Any], row: Callable[[int], int]) -> np.
         if first is None:
             first, begin = moment, i
         if _kind(moment) != _kind(first):
-            raise FileError(f"row {row(i)} has {name} {value!s} ({_kind(moment)}) and row {row(begin)} {first!s} "
+            raise FileError(f"row {row(i)} has {name} {value!s} ({_kind(moment)}) and row {row(begin)} {values[begin]!s} "
                             f"({_kind(first)}); they cannot be subtracted. Give all of them in one form.")
         found[i] = (moment - first if isinstance(moment, datetime) else moment).total_seconds()
     return found
@@ -124,6 +153,8 @@ def _moments(name: str, values: Sequence[Any], row: Callable[[int], int]) -> np.
 
 def _moment(name: str, value: Any, row: int) -> datetime | timedelta:
     """Return one date or duration; a date with a time zone in UTC, since Python subtracts two of one zone as wall clocks."""
+    if isinstance(value, MOMENTS):
+        _check_column(name, value, row)
     if isinstance(value, (np.datetime64, np.timedelta64)):
         value = value.astype("datetime64[us]" if isinstance(value, np.datetime64) else "timedelta64[us]").item()
     if isinstance(value, date) and not isinstance(value, datetime):

@@ -21,6 +21,10 @@ def read_parquet(path: Path, max_bytes: int | None = None) -> Any:
 
     try:
         with parquet.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            twice = sorted(name for name in names if names.count(name) > 1)
+            if twice:
+                raise FileError(f"{str(path)!r} has {names.count(twice[0])} columns named {twice[0]!r}; name each once.")
             nested = [field.name for field in file.schema_arrow if types.is_nested(field.type)]
             if nested:
                 raise FileError(f"the column {nested[0]} of {str(path)!r} holds lists or records; a log has one value per row.")
@@ -29,7 +33,7 @@ def read_parquet(path: Path, max_bytes: int | None = None) -> Any:
             if needed > limit:
                 raise FileError(f"{str(path)!r} says that it has {file.metadata.num_rows:,} rows, which need {needed:,} bytes of "
                                 f"memory; a file of {path.stat().st_size:,} bytes may unpack to {limit:,}. If you trust the file, "
-                                "raise the limit: max_bytes=..., or --max-bytes for the command.")
+                                "raise the limit: max_bytes=BYTES.")
             texts = [field.name for field in file.schema_arrow if types.is_string(field.type) or types.is_large_string(field.type)]
         return parquet.read_table(path, read_dictionary=texts)
     except FileError:

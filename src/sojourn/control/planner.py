@@ -17,7 +17,7 @@ import time
 from typing import IO, Any
 
 from sojourn.control.fold import Fold
-from sojourn.control.late import planned
+from sojourn.control.late import Due, planned
 from sojourn.control.setting import Setting
 from sojourn.model.pack import pack, unpack
 
@@ -142,6 +142,7 @@ class LatePlans:
 
     def __init__(self) -> None:
         self._planner: Planner | None = None
+        self._asked: Due | None = None  # the plan that was asked for last
 
     def ask(self, fold: Fold) -> None:
         """Let the other process begin with a plan that is due."""
@@ -150,7 +151,8 @@ class LatePlans:
             if self._planner is None:
                 self._planner = Planner(fold.setting)
                 self._planner.start()
-            if not self._planner.busy:
+            if self._asked is not due or not self._planner.busy:  # what was asked for before an import is of no use any more
+                self._asked = due
                 self._planner.ask(due.as_tree())
 
     def taken(self, fold: Fold) -> int | None:

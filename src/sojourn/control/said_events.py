@@ -8,6 +8,7 @@ from typing import Any
 
 from sojourn.errors import ReportError, unknown_name
 from sojourn.model.knowledge import Knowledge
+from sojourn.model.numbers import shown
 from sojourn.model.scalars import is_whole
 
 
@@ -20,7 +21,7 @@ def written_silent(silent: Any) -> str | None:
     if silent is None:
         return None
     if not isinstance(silent, Mapping) or not all(isinstance(k, str) and is_whole(n) and 0 <= n < 2**53 for k, n in silent.items()):
-        raise ReportError(f"silent is {silent!r}; it must map events that led nowhere to how often they were seen, as in "
+        raise ReportError(f"silent is {shown(silent)}; it must map events that led nowhere to how often they were seen, as in "
                           '{"arrive": 2}. Nothing was counted.')
     return json.dumps({name: int(silent[name]) for name in sorted(silent)}, separators=(",", ":"), ensure_ascii=False)
 
@@ -33,6 +34,7 @@ def read_silent(text: str | None) -> dict[str, int] | None:
 def check_names(known: Knowledge, event: Any, silent: Mapping[str, int] | None) -> None:
     """Refuse events that the knowledge does not have; without any in it they are only written down."""
     if known.events is not None:
-        for name in (*([] if event is None else [event]), *(silent or {})):
+        for what, name in (*([] if event is None else [("event is", event)]), *(("silent names", name) for name in silent or {})):
             if name not in known.events.names:
-                raise ReportError(f"event is {name!r}: {unknown_name('event', str(name), known.events.names)} Nothing was counted.")
+                raise ReportError(f"{what} {shown(name)}: {unknown_name('event', str(name), known.events.names)}. "
+                                  "Nothing was counted.")

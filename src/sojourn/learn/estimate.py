@@ -98,7 +98,8 @@ class Estimate:
 
     def __repr__(self) -> str:
         low, high = self.gain_bounds
-        wrong = f"; {self.wrong_bounds} rates seem outside the bounds told" if self.wrong_bounds else ""
+        some = "1 rate seems" if self.wrong_bounds == 1 else f"{self.wrong_bounds} rates seem"
+        wrong = f"; {some} outside the bounds told" if self.wrong_bounds else ""
         return (f"<Estimate: {int(self.visits.sum()):,} epochs; best policy now earns {self.gain:.6g} per unit of time on the mean "
                 f"model; at {self.confidence:.4g} confidence it earns at least {low:.6g}, and no policy more than {high:.6g}; "
                 f"{len(self.remaining)} choices to try{wrong}>")

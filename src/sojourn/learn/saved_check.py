@@ -57,7 +57,8 @@ def check_counts(found: Mapping[str, np.ndarray], n_states: int, n_pairs: int, u
         raise _wrong("counts['slot_state']", states, f"positions of {n_states} states")
     for name in ("visits", "holding_sum", "slot_count"):
         values = found[name]
-        if values.size and not (np.isfinite(values).all() and values.min() >= 0 and values.max() < MAX_SCALAR):
+        most = MAX_SCALAR if values.dtype.kind in "iu" else np.inf
+        if values.size and not (np.isfinite(values).all() and values.min() >= 0 and values.max() < most):
             raise _wrong(f"counts[{name!r}]", values, "finite numbers of at least 0")
     waiting = np.zeros(n_pairs) if unfinished is None else unfinished
     if waiting.shape != (n_pairs,) or not np.isfinite(waiting).all() or (waiting < 0).any():

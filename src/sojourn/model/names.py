@@ -162,8 +162,9 @@ class Names(Sequence[Any]):
                 return value
             raise ModelError(f"{self.kind} {shown(value)} does not exist; positions run from 0 to {count - 1}.")
         elif self.all_text:
-            raise ModelError(f"{self.kind} {shown(value)} is a {type(value).__name__}; a {self.kind} is given by its name, such as "
-                             f"{self.values[0]!r}, or by its position, an integer from 0 to {count - 1}.")
+            one = "an" if self.kind[0] in "aeiou" else "a"
+            raise ModelError(f"{self.kind} {shown(value)} is a {type(value).__name__}; {one} {self.kind} is given by its name, "
+                             f"such as {self.values[0]!r}, or by its position, an integer from 0 to {count - 1}.")
         raise ModelError(f"there is no {self.kind} {shown(value)}; the {self.kind}s are {self.listed()}.")
 
     def listed(self, most: int = SHOWN) -> str:

@@ -72,7 +72,7 @@ def _number(table: EventTable, given: Any) -> int:
     """Return the number of an event, given by its name or as its Rate."""
     name = given.name if isinstance(given, Rate) else given
     if name not in table.names:
-        raise ReportError(f"event is {shown(name)}: {unknown_name('event', str(name), table.names)} Nothing was counted.")
+        raise ReportError(f"event is {shown(name)}: {unknown_name('event', str(name), table.names)}. Nothing was counted.")
     return table.names.index(name)
 
 
