@@ -5,6 +5,9 @@
 In state 0 "risky" shows a rare event that costs 0.1 over its rate, so it earns 0.9 per unit of time; "safe" earns 0.8.  One line
 per model: how many runs had a tenth or more of wrong decisions (among those with a choice) in their last half, the largest share
 of wrong decisions there, and its mean.  `tests/learn/test_events_ucrl.py` is the short form.
+
+"dear" has a long beginning: some 20 of the rare events must be seen, each after about 1,000 wrong decisions.  At 10^5 decisions a
+third of its runs are still wrong; at 10^6 none of 100 was.
 """
 
 import argparse

@@ -4,9 +4,10 @@ In pair p a unit of time is worth  running + Σ_k θ_k b_k(p),  b_k(p) = Σ_y c_
 the rates, so that the best θ_k within [low_k, high_k] is one of the ends, by the sign of b_k(p).  With low = high this is an
 ordinary policy iteration; otherwise an optimistic one, in which every pair may have its own rates.
 
-A policy's gain g and bias h solve  value(p) = g  in every state, with h = 0 in the reference state.  The matrix is an M-matrix, and
-banded when the states are taken in the order `place`, so it is eliminated without exchanges.  Every state restarts in the
-reference state at a tiny rate, so that the equations of every policy can be solved.
+A policy's gain g and bias h solve  value(p) = g  in every state, with h = 0 in a reference state.  The matrix is an M-matrix, and
+banded when the states are taken in the order `place`, so it is eliminated without exchanges and without a subtraction.  Every state
+restarts in the reference state at a tiny rate, so that the equations of every policy can be solved.  Digits of the bias are lost
+where the reference state is hardly ever met; so a state in which the policy spends most time takes its place.
 """
 
 from typing import NamedTuple
@@ -15,9 +16,11 @@ import numpy as np
 
 from sojourn.kernels.jit import inner, kernel
 
-RESTART = 1e-10  # of the mean rate of jumps
+RESTART = 1e-20  # of the mean rate of jumps: so slow that no policy whose states hang together is valued otherwise
+BETTER = 10.0  # times the time spent in the reference state: from there on a state in which more is spent takes its place
 IMPROVEMENTS = 100
-NEGLIGIBLE = 1e-10  # an improvement must be larger than this, times the size of the terms of a value
+NEGLIGIBLE = 1e-10  # an improvement must be larger than this, times the size of the terms of the two values that are compared
+ROUNDING = 1e-14  # of the two parts of which a bias is the difference: they are large where the reference state is seldom met
 
 
 class EventRows(NamedTuple):
@@ -71,18 +74,18 @@ def pair_value(i, s, rows, low, high, bias, chosen):
 
 
 @inner
-def value_as_chosen(i, s, rows, bias, chosen):
-    """Return the value of a unit of time in pair i at the intensities `chosen`, and the size of its terms."""
+def value_as_chosen(i, s, rows, bias, doubt, chosen):
+    """Return the value of a unit of time in pair i at the intensities `chosen`, and its doubt, where biases have theirs."""
     next_state, payment, reward = rows.next_state, rows.payment, rows.reward[i]
-    total, size = rows.running[i], abs(rows.running[i])
+    total, size = rows.running[i], NEGLIGIBLE * abs(rows.running[i])
     for r in range(rows.row_start[i], rows.row_start[i + 1]):
         y = next_state[r]
         term = payment[r]
         if y >= 0:
             term += reward + bias[y] - bias[s]
-            size += chosen[r] * (abs(bias[y]) + abs(bias[s]))
+            size += chosen[r] * (doubt[y] + doubt[s])
         total += chosen[r] * term
-        size += abs(chosen[r] * payment[r])
+        size += NEGLIGIBLE * abs(chosen[r] * payment[r])
     return total, size
 
 
@@ -109,11 +112,19 @@ def evaluate_reference(pair, rows, chosen, reference):
 
 
 @inner
-def eliminate(matrix, width, one, two):
-    """Solve the banded system for two right sides in place, without exchanges; column j of row i is matrix[i, j - i + width]."""
+def eliminate(matrix, width, leak, one, two):
+    """Solve the banded system for two right sides in place, without exchanges; column j of row i is matrix[i, j - i + width].
+
+    Columns beside the diagonal hold minus the intensities, and `leak` what leaves all of these states.  The diagonal, their sum, is
+    worked out when it is needed: a sum of positive numbers (Grassmann, Taksar and Heyman), so that no digits are lost where
+    a part of the states is hardly ever left.
+    """
     n = len(one)
     for k in range(n):
-        pivot = matrix[k, width]
+        pivot = leak[k]
+        for j in range(1, min(width, n - 1 - k) + 1):
+            pivot -= matrix[k, width + j]
+        matrix[k, width] = pivot
         for i in range(k + 1, min(k + width + 1, n)):
             lead = matrix[i, k - i + width]
             if lead != 0.0:
@@ -121,6 +132,7 @@ def eliminate(matrix, width, one, two):
                 shift = k - i
                 for j in range(width + 1, 2 * width + 1):
                     matrix[i, j + shift] -= factor * matrix[k, j]
+                leak[i] -= factor * leak[k]
                 one[i] -= factor * one[k]
                 two[i] -= factor * two[k]
     for k in range(n - 1, -1, -1):
@@ -133,11 +145,33 @@ def eliminate(matrix, width, one, two):
 
 
 @inner
-def evaluate(pair, rows, chosen, reference, place, width, bias):
-    """Fill `bias` and return the gain; states are eliminated in the order `place`, with `width` the largest step of a jump."""
+def time_spent(matrix, width, flow):
+    """Return the time spent in each place before the first state is met again, per unit of time there; `flow` is the way out of it.
+
+    The transposed system, with what `eliminate` left in `matrix`; sums of positive numbers only.
+    """
+    n, time = len(flow), flow.copy()
+    for k in range(n):
+        time[k] /= matrix[k, width]
+        for j in range(1, min(width, n - 1 - k) + 1):
+            time[k + j] -= matrix[k, width + j] * time[k]
+    for k in range(n - 1, -1, -1):
+        for i in range(k + 1, min(k + width + 1, n)):
+            time[k] -= matrix[i, k - i + width] / matrix[k, width] * time[i]
+    return time
+
+
+@inner
+def evaluate(pair, rows, chosen, reference, place, width, bias, doubt):
+    """Return (gain, the state in which most time is spent, its time over that of the reference state); fill `bias` and `doubt`.
+
+    `doubt` is how much of a bias counts as nothing.  States are eliminated in the order `place`, in which no jump is longer than
+    `width`.
+    """
     row_start, next_state, payment, reward, running = rows.row_start, rows.next_state, rows.payment, rows.reward, rows.running
     n = len(pair)
-    matrix, one, two, mean = np.zeros((n, 2 * width + 1)), np.zeros(n), np.zeros(n), 0.0
+    matrix, leak, one, two, mean = np.zeros((n, 2 * width + 1)), np.zeros(n), np.zeros(n), np.zeros(n), 0.0
+    flow = np.zeros(n)
     for s in range(n):
         for r in range(row_start[pair[s]], row_start[pair[s] + 1]):
             if next_state[r] >= 0 and next_state[r] != s:
@@ -145,33 +179,40 @@ def evaluate(pair, rows, chosen, reference, place, width, bias):
     restart = RESTART * mean / n + 1e-300
     income = 0.0
     for s in range(n):
-        i, at, total, out = pair[s], place[s], running[pair[s]], 0.0
+        i, at, total = pair[s], place[s], running[pair[s]]
         for r in range(row_start[i], row_start[i + 1]):
             y = next_state[r]
             total += chosen[r] * payment[r]
             if y >= 0:
                 total += chosen[r] * reward[i]
                 if y != s:
-                    out += chosen[r]
-                    if s != reference and y != reference:
+                    if s == reference:
+                        flow[place[y]] += chosen[r]
+                    elif y == reference:
+                        leak[at] += chosen[r]
+                    else:
                         matrix[at, place[y] - at + width] -= chosen[r]
         if s == reference:
             income = total
-            matrix[at, width] = 1.0
+            leak[at] = 1.0
         else:
-            matrix[at, width] += out + restart
+            leak[at] += restart
             one[at], two[at] = total, 1.0
-    eliminate(matrix, width, one, two)
+    eliminate(matrix, width, leak, one, two)
     weight = 1.0
-    for r in range(row_start[pair[reference]], row_start[pair[reference] + 1]):
-        y = next_state[r]
-        if y >= 0 and y != reference:
-            income += chosen[r] * one[place[y]]
-            weight += chosen[r] * two[place[y]]
+    for k in range(n):
+        income += flow[k] * one[k]
+        weight += flow[k] * two[k]
     gain = income / weight
+    time = time_spent(matrix, width, flow)
+    longest, most = reference, 1.0
     for s in range(n):
-        bias[s] = 0.0 if s == reference else one[place[s]] - gain * two[place[s]]
-    return gain
+        at = place[s]
+        bias[s] = 0.0 if s == reference else one[at] - gain * two[at]
+        doubt[s] = 0.0 if s == reference else NEGLIGIBLE * abs(bias[s]) + ROUNDING * (abs(one[at]) + abs(gain) * two[at])
+        if time[at] > most:
+            longest, most = s, time[at]
+    return gain, longest, most
 
 
 def best_event_policy_reference(rows, low, high, start, bias, reference):
@@ -184,14 +225,13 @@ def best_event_policy_reference(rows, low, high, start, bias, reference):
     for _ in range(IMPROVEMENTS):
         gain, bias = evaluate_reference(pair, rows, chosen, reference)
         done += 1
-        current = [value_as_chosen_reference(pair[s], s, rows, bias, chosen) for s in range(n)]
-        margin = NEGLIGIBLE * max(size for _, size in current)
         changed = False
         for s in range(n):
-            best = current[s][0] + margin
+            best, size = value_as_chosen_reference(pair[s], s, rows, bias, chosen)
+            best += NEGLIGIBLE * size
             for i in range(rows.pair_start[s], rows.pair_start[s + 1]):
                 value = pair_value_reference(i, s, rows, low, high, bias, chosen)
-                if value > best:
+                if value > best and value > best + NEGLIGIBLE * value_as_chosen_reference(i, s, rows, bias, chosen)[1]:
                     best, changed = value, True
                     pair[s] = i
         if not changed:
@@ -213,25 +253,23 @@ def value_as_chosen_reference(i, s, rows, bias, chosen):
 @kernel
 def best_event_policy(rows, low, high, start, bias, reference, place, width):
     n = len(rows.pair_start) - 1
-    pair, bias, chosen = start.copy(), bias.copy(), np.zeros(len(rows.event))
-    current = np.zeros(n)
+    pair, bias, doubt, chosen = start.copy(), bias.copy(), np.zeros(n), np.zeros(len(rows.event))
     for s in range(n):
         pair_value(pair[s], s, rows, low, high, bias, chosen)
     gain, done = 0.0, 0
     for _ in range(IMPROVEMENTS):
-        gain = evaluate(pair, rows, chosen, reference, place, width, bias)
+        gain, longest, most = evaluate(pair, rows, chosen, reference, place, width, bias, doubt)
+        if most > BETTER:
+            reference = longest
+            gain, _, _ = evaluate(pair, rows, chosen, reference, place, width, bias, doubt)
         done += 1
-        largest = 0.0
-        for s in range(n):
-            current[s], size = value_as_chosen(pair[s], s, rows, bias, chosen)
-            largest = max(largest, size)
-        margin = NEGLIGIBLE * largest
         changed = False
         for s in range(n):
-            best = current[s] + margin
+            value, off = value_as_chosen(pair[s], s, rows, bias, doubt, chosen)
+            best = value + off
             for i in range(rows.pair_start[s], rows.pair_start[s + 1]):
                 value = pair_value(i, s, rows, low, high, bias, chosen)
-                if value > best:
+                if value > best and value > best + value_as_chosen(i, s, rows, bias, doubt, chosen)[1]:
                     best = value
                     pair[s] = i
                     changed = True
