@@ -56,6 +56,59 @@ def test_an_empty_log_is_none(running, path, tmp_path):
         Controller.open(copy)
 
 
+@pytest.mark.parametrize("size", [1, 31, wal.HEAD, wal.HEAD + wal.FRAME, 500, wal.HEAD + wal.FRAME + 4095])
+def test_a_log_that_was_cut_off_before_its_first_page_is_refused_and_can_be_accepted(running, path, tmp_path, size):
+    copy = copied(path, tmp_path / "copy")
+    with open(f"{copy}-wal", "r+b") as log:
+        log.truncate(size)
+    for write in (False, True):
+        with pytest.raises(ControlError, match=rf"its log, copy-wal, is cut off after {size} bytes.*after number 0"):
+            Controller.open(copy, write=write)
+    assert os.path.getsize(f"{copy}-wal") == size
+    with Controller.open(copy, accept_loss=True) as left:
+        assert left.alarms[-1].kind == "lost log" and f"was cut off after {size} bytes" in left.alarms[-1].text
+    assert reports(copy) == 0
+
+
+def test_a_log_that_was_cut_off_within_a_page_is_an_alarm(running, path, tmp_path):
+    copy = copied(path, tmp_path / "copy")
+    with open(f"{copy}-wal", "r+b") as log:
+        log.truncate(os.path.getsize(log.name) - 100)
+    with Controller.open(copy) as left:
+        assert left.status()["next_seq"] == 9 and left.alarms[-1].kind == "torn write"
+
+
+@pytest.mark.parametrize("settled", [False, True])
+def test_the_log_of_another_controller_of_the_same_kind_is_not_read_into_the_file(running, path, tmp_path, settled):
+    """Both were made alike, so SQLite and the chain found nothing wrong: one became the other without a word."""
+    with Controller.create(tmp_path / "other", MODEL.knowledge(), "ct-ce", ("up", 0)) as other:
+        drive(other, Plant(MODEL, ("up", 0), seed=2), 12)
+        if settled:
+            running._journal._settle()
+            drive(running, Plant(MODEL, running.status()["state"]), 1)
+        copy = copied(path, tmp_path / "copy")
+        shutil.copy(f"{other.path}-wal", f"{copy}-wal")
+    before = Path(copy).read_bytes()
+    for how in ({}, {"write": False}, {"accept_loss": True}):
+        with pytest.raises(ControlError, match=r"copy-wal, is not its own.*move copy-wal to another folder.*accept_loss=True"):
+            Controller.open(copy, **how)
+    assert Path(copy).read_bytes() == before
+    os.unlink(f"{copy}-wal")
+    assert reports(copy, accept_loss=True) == (9 if settled else 0)
+
+
+def test_a_log_keeps_its_name_through_checkpoints_and_crashes(running, path, tmp_path):
+    name = wal.named(Path(path))
+    for k in range(3):
+        running._journal._settle()
+        drive(running, Plant(MODEL, running.status()["state"], seed=k), 2)
+        assert wal.named(Path(path)) == name != ""
+    with Controller.open(copied(path, tmp_path / "copy")) as again:
+        assert wal.named(tmp_path / "copy") == name and again.verify()["reports"] == 15
+        with Controller.open(copied(again.path, tmp_path / "third")) as third:
+            assert third.verify()["reports"] == 15
+
+
 def test_the_mark_is_there_from_before_the_first_report_until_the_end(path, tmp_path):
     with Controller.create(path, MODEL.knowledge(), "ct-ce", ("up", 0)) as controller:
         with pytest.raises(ControlError, match="is not beside it"):
@@ -147,6 +200,22 @@ def test_a_damaged_log_is_refused_or_accepted_for_its_sound_part_and_kept(runnin
         assert "copy-wal.damaged" in left.alarms[-1].text
         left.verify()
     assert Path(f"{copy}-wal.damaged").read_bytes() == broken
+
+
+def test_a_damaged_log_is_damaged_for_one_who_looks_and_for_a_backup_too(running, path, tmp_path):
+    """A backup of it was whole, checked, and shorter."""
+    copy = copied(path, tmp_path / "copy")
+    log = Path(f"{copy}-wal")
+    broken = bytearray(log.read_bytes())
+    broken[len(broken) // 2] ^= 1
+    log.write_bytes(broken)
+    with pytest.raises(ControlError, match=r"does not match its checksum.*accept_loss=True"):
+        Controller.open(copy, write=False)
+    with Controller.open(copy, write=False, accept_loss=True) as looked:
+        assert 1 < looked.status()["next_seq"] < 10
+        with pytest.raises(ControlError, match="does not match its checksum"):
+            looked.backup(tmp_path / "kept")
+    assert log.read_bytes() == broken and not Path(f"{log}.damaged").exists() and not (tmp_path / "kept").exists()
 
 
 @pytest.mark.parametrize("later", [1, 150])

@@ -59,6 +59,18 @@ def open_reading(path: Path) -> sqlite3.Connection:
         return sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
 
 
+def without_its_log(path: Path, query: str) -> list[tuple[object, ...]] | None:
+    """Return what the file alone says, whatever log lies beside it; None where it cannot be read.
+
+    Closing it drops SQLite's locks on the file in this process, so it must not be asked by a process that owns the file.
+    """
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
+            return database.execute(query).fetchall()
+    except (sqlite3.Error, UnicodeDecodeError):
+        return None
+
+
 def attached(path: Path) -> sqlite3.Connection:
     """Return a second connection that only reads: while it is open, and when it is closed, SQLite leaves the log where it is.
 

@@ -26,7 +26,7 @@ LOCK_BYTE = 1 << 30  # SQLite never writes the page that holds it
 class Log:
     """What is in a log: `torn` says that its last transaction is incomplete, `lost` that acknowledged ones cannot be read.  The
     database has `pages` after it, and `told` of them by what its first page says in the log (0: not there).  `gap`: some of these
-    are neither in the file nor in the log, as where the two were copied one after the other.
+    are neither in the file nor in the log, as where the two were copied one after the other.  `name` tells logs apart (`named`).
     """
 
     frames: int = 0
@@ -35,6 +35,7 @@ class Log:
     pages: int = 0
     told: int = 0
     gap: bool = False
+    name: str = ""
 
     def fits(self, first: bytes) -> bool:
         """Return whether file and log agree on how many pages there are; `first` are the first 100 bytes of the file."""
@@ -76,8 +77,7 @@ def examine(path: Path) -> Log:
         return Log(torn=0 < len(data) < HEAD)
     magic, _, page, _, salt1, salt2, sum1, sum2 = struct.unpack(">8I", data[:HEAD])
     order = ">" if magic & 1 else "<"
-    sound = magic & ~1 == 0x377F0682 and checksum(data[:24], (0, 0), order) == (sum1, sum2)
-    if not sound:
+    if not (name := _name(data[:HEAD])):
         return _without_header(path, data)
     salts, running = (salt1, salt2), (sum1, sum2)
     count = (len(data) - HEAD) // (FRAME + page)
@@ -106,7 +106,29 @@ def examine(path: Path) -> Log:
     lost = ""
     if True in behind and behind.index(True) + 1 < len(behind):
         lost = f"frame {valid + 1} of {count} in its log does not match its checksum, and further ones follow"
-    return Log(committed, bool(behind), lost, size, told, gap)
+    cut = (len(data) - HEAD) % (FRAME + page) != 0
+    return Log(committed, bool(behind) or cut, lost, size, told, gap, name)
+
+
+def _name(head: bytes) -> str:
+    """Return what tells a log from others by its header, "" where that is damaged.
+
+    SQLite draws a number for each new log; with every restart it adds 1 to it, and 1 to the count of restarts beside it.
+    """
+    if len(head) < HEAD:
+        return ""
+    magic, _, _, restarts, salt, _, *sums = struct.unpack(">8I", head)
+    sound = magic & ~1 == 0x377F0682 and checksum(head[:24], (0, 0), ">" if magic & 1 else "<") == tuple(sums)
+    return f"{(salt - restarts) % 2**32:08x}" if sound else ""
+
+
+def named(path: Path) -> str:
+    """Return the name of the log of the database at `path`; it stays as long as the log is there, and no other log has it."""
+    try:
+        with open(f"{path}-wal", "rb") as file:
+            return _name(file.read(HEAD))
+    except FileNotFoundError:
+        return ""
 
 
 def _without_header(path: Path, data: bytes) -> Log:
@@ -128,10 +150,13 @@ def _without_header(path: Path, data: bytes) -> Log:
     return Log(0, bool(latest))
 
 
-def without_log(path: Path) -> bool:
-    """Return whether the database at `path` has no log beside it, or an empty one, as SQLite makes it where there is none."""
+def without_log(path: Path, page: int) -> bool:
+    """Return whether the database at `path`, with pages of so many bytes, has no log beside it, or one without a single page.
+
+    SQLite makes an empty one where there is none; one that is shorter was cut off.
+    """
     try:
-        return os.stat(f"{path}-wal").st_size == 0
+        return os.stat(f"{path}-wal").st_size < HEAD + FRAME + page
     except FileNotFoundError:
         return True
 
@@ -141,6 +166,14 @@ def stray(path: Path) -> str:
     return (f"the controller {path} was closed and needs no log, but {path.name}-wal lies beside it: it is that of another file, "
             f"such as the one whose place this copy took. Move {path.name}-wal to another folder, then open it again. Nothing was "
             "changed.")
+
+
+def foreign(path: Path) -> str:
+    """Return the sentence for a file that was not closed, with the log of another one beside it."""
+    return (f"the log beside the controller {path}, {path.name}-wal, is not its own: it is that of another file, or it was not "
+            "copied at the same time. Put its own log there, or take a copy that `Controller.backup` made. If its own log is lost "
+            f"for good, move {path.name}-wal to another folder; `Controller.open({str(path)!r}, accept_loss=True)` then goes on "
+            "with what the file holds. Nothing was changed.")
 
 
 def set_aside(path: Path) -> Path:
