@@ -214,8 +214,8 @@ class Journal:
         if log.name and self._own_log() not in ("", log.name):
             return log, ControlError(foreign(self.path))
         if not log.fits(first):
-            return log, self._damage(f"its log was not copied at the same time: the database has {log.pages} pages with it, and the "
-                                     "file says another number")
+            return log, self._damage(f"its log was not copied at the same time: the database has {log.pages} pages with it, and "
+                                     "the file says another number")
         if log.lost and not accept_loss:
             return log, ControlError(f"the controller {self.path}: {damaged(log.lost)} If there is none, "
                                      f"`Controller.open({str(self.path)!r}, accept_loss=True)` goes on without what is damaged.")
@@ -243,9 +243,10 @@ class Journal:
             if self._keeper is not None and not size:
                 self._keeper.close()  # SQLite then takes the empty log away that it made
             raise ControlError(
-                f"the controller {self.path} was not closed, and its log, {self.path.name}-wal, {what}. Reports after number {last}, with which the file ends, may be missing. Put "
-                "the whole log beside it, or take a copy that `Controller.backup` made. If the log is lost for good, "
-                f"`Controller.open({str(self.path)!r}, accept_loss=True)` goes on after report {last}. Nothing was changed.")
+                f"the controller {self.path} was not closed, and its log, {self.path.name}-wal, {what}. Reports after number {last}, "
+                "with which the file ends, may be missing. Put the whole log beside it, or take a copy that `Controller.backup` "
+                f"made. If the log is lost for good, `Controller.open({str(self.path)!r}, accept_loss=True)` goes on after report "
+                f"{last}. Nothing was changed.")
         self.lost = f"its log, {self.path.name}-wal, was {f'cut off after {size} bytes' if size else 'not there'}"
 
     def _read_all(self) -> None:
