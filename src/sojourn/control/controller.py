@@ -365,8 +365,9 @@ class Controller:
         self._fold, self._work, self._size = fold, time.perf_counter() - begun, 0
         again = "If the plant had an answer to a later report, report it again."
         if journal.torn:
-            self._found(journal, "torn", f"the last write behind report {journal.head.seq} was found incomplete: the power failed "
-                                         f"before it was acknowledged, or its last bytes are damaged. {again}")
+            self._found(journal, "torn", f"the last write behind report {journal.head.seq} was found incomplete: the process was "
+                                         "killed or the power failed before it was acknowledged, or the end of the log is lost or "
+                                         f"damaged. {again}")
         if journal.lost:
             self._found(journal, "loss", f"the file was opened though {journal.lost}; it goes on behind report {journal.head.seq}, "
                                          f"and later ones may have been acknowledged. {again}")

@@ -111,8 +111,8 @@ def first_link(setting: bytes) -> bytes:
 class Journal:
     """The journal at `path`.  Opened for writing it has one owner; reading needs no lock and may go on meanwhile.
 
-    `torn` says that the last write was found incomplete: the power failed before it was acknowledged, or its last bytes are
-    damaged.  (A kill in the middle of a write leaves the same where it wrote over what the log held before.)  Where the log is
+    `torn` says that the last write was found incomplete: the process was killed or the power failed before it was acknowledged,
+    or the last bytes of the log are lost or damaged.  Where the log is
     gone or damaged, acknowledged reports may be missing: that is refused, unless `accept_loss`; then `lost` says what was found,
     and every page and row of the rest has been checked.
     """
@@ -243,8 +243,8 @@ class Journal:
             if self._keeper is not None and not size:
                 self._keeper.close()  # SQLite then takes the empty log away that it made
             raise ControlError(
-                f"the controller {self.path} was not closed, and its log, {self.path.name}-wal, {what}. Reports after number {last}, "
-                "with which the file ends, may be missing. Put the whole log beside it, or take a copy that `Controller.backup` "
+                f"the controller {self.path} was not closed, and its log, {self.path.name}-wal, {what}. Reports after number "
+                f"{last}, with which the file ends, may be missing. Put the whole log beside it, or take a copy that `Controller.backup` "
                 f"made. If the log is lost for good, `Controller.open({str(self.path)!r}, accept_loss=True)` goes on after report "
                 f"{last}. Nothing was changed.")
         self.lost = f"its log, {self.path.name}-wal, was {f'cut off after {size} bytes' if size else 'not there'}"
