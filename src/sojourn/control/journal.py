@@ -112,9 +112,8 @@ class Journal:
     """The journal at `path`.  Opened for writing it has one owner; reading needs no lock and may go on meanwhile.
 
     `torn` says that the last write was found incomplete: the process was killed or the power failed before it was acknowledged,
-    or the last bytes of the log are lost or damaged.  Where the log is
-    gone or damaged, acknowledged reports may be missing: that is refused, unless `accept_loss`; then `lost` says what was found,
-    and every page and row of the rest has been checked.
+    or the last bytes of the log are lost or damaged.  Where the log is gone or damaged, acknowledged reports may be missing: that
+    is refused, unless `accept_loss`; then `lost` says what was found, and every page and row of the rest has been checked.
     """
 
     def __init__(self, path: Path, write: bool = True, accept_loss: bool = False):
@@ -134,7 +133,7 @@ class Journal:
                 self.setting = bytes(self.meta("setting"))
             self._look_for_log(accept_loss)
             if self.lost or log.gap:
-                self._read_all()
+                self._read_all(log.gap)
             with said(path, WORDS):
                 if write:
                     self._settle()
@@ -244,15 +243,21 @@ class Journal:
                 self._keeper.close()  # SQLite then takes the empty log away that it made
             raise ControlError(
                 f"the controller {self.path} was not closed, and its log, {self.path.name}-wal, {what}. Reports after number "
-                f"{last}, with which the file ends, may be missing. Put the whole log beside it, or take a copy that `Controller.backup` "
-                f"made. If the log is lost for good, `Controller.open({str(self.path)!r}, accept_loss=True)` goes on after report "
-                f"{last}. Nothing was changed.")
+                f"{last}, with which the file ends, may be missing. Put the whole log beside it, or take a copy that "
+                "`Controller.backup` made. If the log is lost for good, "
+                f"`Controller.open({str(self.path)!r}, accept_loss=True)` goes on after report {last}. Nothing was changed.")
         self.lost = f"its log, {self.path.name}-wal, was {f'cut off after {size} bytes' if size else 'not there'}"
 
-    def _read_all(self) -> None:
+    def _read_all(self, gap: bool) -> None:
         """Check every page and row, before anything is written: without its log a file may be a mixture of old and new pages."""
-        self.head = self.checked_head()
-        self.verify()
+        try:
+            self.head = self.checked_head()
+            self.verify()
+        except ControlError as error:
+            if not gap:
+                raise
+            raise self._damage(f"pages are missing between the file and its log, {self.path.name}-wal, as where the two were copied "
+                               "one after the other while it was running") from error
 
     def _settle(self) -> None:
         """Copy all of the log into the file, synced: what was written before a failed sync is written again.
