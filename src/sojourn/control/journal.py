@@ -256,8 +256,8 @@ class Journal:
         except ControlError as error:
             if not gap:
                 raise
-            raise self._damage(f"pages are missing between the file and its log, {self.path.name}-wal, as where the two were copied "
-                               "one after the other while it was running") from error
+            raise self._damage(f"pages are missing between the file and its log, {self.path.name}-wal, as where the two were "
+                               "copied one after the other while it was running") from error
 
     def _settle(self) -> None:
         """Copy all of the log into the file, synced: what was written before a failed sync is written again.
