@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import sqlite3
@@ -143,6 +144,40 @@ def test_after_an_error_the_log_stays_with_the_file(running, path):
     running._drop()  # as after a failed commit
     assert os.path.getsize(f"{path}-wal") > 0
     assert running.status()["epochs"] == 9
+
+
+def test_a_link_leads_to_the_file_and_its_log(running, path, tmp_path):
+    """SQLite keeps the log beside the file itself; one who looked through a link was told that the log is not there."""
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "link"
+    link.symlink_to(path)
+    with Controller.open(link, write=False) as reader:
+        assert reader.status()["next_seq"] == 10
+    running.close()
+    with Controller.open(link) as again:
+        drive(again, Plant(MODEL, again.status()["state"]), 2)
+    assert reports(path) == 11 and os.listdir(tmp_path / "elsewhere") == ["link"]
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-journal", "-shm"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "link to nothing"])
+def test_what_is_no_file_beside_a_controller_is_refused_and_not_waited_for(running, path, tmp_path, suffix, kind):
+    copy = copied(path, tmp_path / "copy", log=False)
+    beside = Path(f"{copy}{suffix}")
+    {"pipe": os.mkfifo, "device": lambda place: place.symlink_to("/dev/zero"), "folder": os.mkdir,
+     "link to nothing": lambda place: place.symlink_to(tmp_path / "nothing")}[kind](beside)
+    for write in (False, True):
+        with pytest.raises(ControlError, match=rf"copy{suffix}, beside the controller .* is not a regular file"):
+            Controller.open(copy, write=write)
+
+
+def test_a_log_takes_no_memory_whatever_its_size(running, path, tmp_path):
+    copy = copied(path, tmp_path / "copy")
+    with open(f"{copy}-wal", "r+b") as log:
+        log.truncate(2**30)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert wal.examine(Path(copy)).frames == wal.examine(Path(path)).frames > 0 and not wal.examine(Path(copy)).lost
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 80_000  # kB
 
 
 # ---- a log that is lost for good -----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from sojourn.control.backup import backup
@@ -119,7 +120,7 @@ class Controller:
         `accept_loss` goes on where the log beside the file is lost for good, or damaged: with the reports that are left, all of
         them checked, and a note in the journal.
         """
-        place = file_path(path).absolute()
+        place = Path(os.path.realpath(file_path(path)))  # SQLite keeps its log beside the file that a link leads to
         with intact(place, WORDS):
             return cls(Journal(place, write, accept_loss), learner)
 

@@ -30,6 +30,7 @@ from sojourn.control.database import (
     close_writing,
     open_reading,
     open_writing,
+    refuse_strange,
     said,
     transaction,
     without_its_log,
@@ -119,6 +120,7 @@ class Journal:
     def __init__(self, path: Path, write: bool = True, accept_loss: bool = False):
         if not path.is_file():
             raise ControlError(f"there is no controller at {path}; `Controller.create({str(path)!r}, ...)` makes one.")
+        refuse_strange(path, WORDS)
         self.path, self.write, self._pid, self.token = path, write, os.getpid(), 0
         self._owner = Ownership(path) if write else None
         self._database: sqlite3.Connection | None = None
