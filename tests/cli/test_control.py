@@ -9,6 +9,9 @@ import pytest
 
 from command_line import run
 from sojourn.cli.common import plain
+from sojourn.control.controller import Controller
+from sojourn.learn.ct_ce import CTCE
+from sojourn.zoo.catalogue import make
 
 
 @pytest.fixture
@@ -153,3 +156,17 @@ def test_a_line_that_nothing_can_read_is_refused_in_words_and_the_next_one_is_an
     monkeypatch.setattr(sys, "stdin", source)
     said = [json.loads(line) for line in run("control", "report", path, "--lines").out.splitlines()]
     assert len(said) == 2 and len(said[0]["error"]) < 1000 and said[1]["seq"] == 1
+
+
+def test_a_controller_with_a_learner_of_its_own_can_be_copied_though_no_command_can_open_it(tmp_path):
+    class Mine(CTCE):
+        """One that no catalogue knows."""
+
+    path = tmp_path / "plant.control"
+    with Controller.create(path, make("three-state").knowledge(), Mine, "A") as controller:
+        controller.report(1, 0.5, "B")
+        said = run("control", "backup", path, tmp_path / "copy")
+        assert said.code == 0 and "1 reports" in said.out, said.err
+    assert run("control", "status", path).code == 1
+    with Controller.open(tmp_path / "copy", learner=Mine) as copy:
+        assert copy.verify()["reports"] == 1

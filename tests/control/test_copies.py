@@ -299,11 +299,29 @@ def test_a_backup_replaces_nothing_and_leaves_nothing_behind_where_it_fails(runn
         running.backup(tmp_path / "there")
     with pytest.raises(ControlError, match=r"unable to open|cannot write"):
         running.backup(tmp_path / "nowhere" / "kept")
+    for place in (tmp_path / "there" / "kept", tmp_path / ("kept" * 100)):  # a folder that is a file, a name that is too long
+        with pytest.raises(ControlError, match=r"unable to open|cannot write"):
+            running.backup(place)
     running._journal.database.execute("UPDATE reports SET answer = '\"rush\"' WHERE seq = 3")
     with pytest.raises(ControlError, match="does not follow from those before"):
         running.backup(tmp_path / "kept")
     assert sorted(file.name for file in tmp_path.iterdir() if "kept" in file.name) == []
     assert (tmp_path / "there").read_text() == "mine"
+
+
+def test_a_backup_for_which_there_is_no_room_says_so_and_reports_go_on(running, path, tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+        with pytest.raises(ControlError, match="make the copy; the controller itself goes on"):
+            running.backup(tmp_path / "kept")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, old)
+    assert not [file for file in tmp_path.iterdir() if "kept" in file.name]
+    drive(running, Plant(MODEL, running.status()["state"]), 3)
+    assert running.backup(tmp_path / "kept")["reports"] == 12
 
 
 def test_an_older_copy_whose_plant_has_gone_on_is_noticed_at_the_first_report(running, path, tmp_path):

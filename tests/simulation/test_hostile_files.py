@@ -146,7 +146,7 @@ def test_a_run_that_begins_or_ends_in_a_state_that_does_not_exist_is_refused(tmp
     content = pack(unpack(arrays["whole"].tobytes()[:-32]) | {key: place})
     arrays["whole"] = np.frombuffer(content + hashlib.sha256(content).digest(), dtype=np.uint8)
     np.savez_compressed(tmp_path / "made.npz", **arrays)
-    with pytest.raises(FileError, match=r"made\.npz.*a state of it is number"):
+    with pytest.raises(FileError, match=r"made\.npz.*its states include number"):
         sojourn.Run.load(tmp_path / "made.npz")
 
 

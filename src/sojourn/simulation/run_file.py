@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.errors import FileError, SojournError, require
+from sojourn.errors import FileError, ModelError, SojournError, require
 from sojourn.learn.abilities import abilities_of, called
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.learn.catalogue import learner as made_learner
@@ -155,7 +155,7 @@ def _made(arrays: dict[str, Any], tree: dict[str, Any], max_bytes: int | None) -
 def _state(model: CTMDP, place: Any) -> Any:
     """Return the name of the state at a place of the file."""
     if type(place) is not int or not 0 <= place < model.n_states:
-        raise FileError(f"a state of it is number {shown(place)}; there are {model.n_states} states.")
+        raise ModelError(f"its states include number {shown(place)}; there are {model.n_states} states.")
     return model.states[place]
 
 
