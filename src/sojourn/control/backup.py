@@ -14,7 +14,6 @@ from sojourn.control.journal import Head, Journal, close_entries
 from sojourn.control.schema import WORDS, sync_folder
 from sojourn.errors import ControlError
 
-
 COPY = WORDS._replace(name="the copy", goes_on="make the copy; the controller itself goes on, and lacks nothing")
 
 
