@@ -9,8 +9,8 @@
   there must be none.
 - again: reports that came before, late, altered, or too early leave every count as it was.
 - race: two processes open the same controller again and again; never are two of them owners at once, and nothing acknowledged is
-  lost. With `--mutant no-lock` the kernel's lock is left out: two owners must then be seen. Every acknowledged report must then
-  still be kept, or the file be refused.
+  lost. With `--mutant no-lock` the kernel's lock is left out: two owners must then be seen, and by the token in the file
+  no report is acknowledged twice. (Since files have a mark for their log, such a file may be refused afterwards.)
 """
 
 import argparse

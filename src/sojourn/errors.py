@@ -85,11 +85,13 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     >>> unknown_name("learner", "ctucrl", ["ct-ucrl", "ct-imed"])
     "no learner named 'ctucrl'; did you mean 'ct-ucrl'? Known: ct-imed, ct-ucrl"
     """
+    from sojourn.model.words import visible
+
     options = sorted(known)
     close = nearest_name(str(name), options)
     guess = f"; did you mean {_cut(close)!r}?" if close else "."
     listed = ", ".join(map(_cut, options[:40])) + (f", ... ({len(options)} in all)" if len(options) > 40 else "")
-    return f"no {kind} named {_cut(str(name))!r}{guess} Known: {listed}"
+    return visible(f"no {kind} named {_cut(str(name))!r}{guess} Known: {listed}")
 
 
 def nearest_name(name: str, options: list[str]) -> str:

@@ -9,6 +9,9 @@ import pytest
 
 from command_line import run
 from sojourn.cli.common import plain
+from sojourn.control.controller import Controller
+from sojourn.learn.ct_ce import CTCE
+from sojourn.zoo.catalogue import make
 
 
 @pytest.fixture
@@ -211,3 +214,17 @@ def test_an_import_that_contradicts_the_rate_bounds_says_so_at_once(path, tmp_pa
     said = run("control", "import", path, log).out
     assert said.startswith("40 sojourns were counted; ") and "alarm: the holding times are too long for the rate bounds" in said
     assert len(json.loads(run("control", "import", path, log, "--json").out)["alarms"]) == 0  # each choice raises its alarm once
+
+
+def test_a_controller_with_a_learner_of_its_own_can_be_copied_though_no_command_can_open_it(tmp_path):
+    class Mine(CTCE):
+        """One that no catalogue knows."""
+
+    path = tmp_path / "plant.control"
+    with Controller.create(path, make("three-state").knowledge(), Mine, "A") as controller:
+        controller.report(1, 0.5, "B")
+        said = run("control", "backup", path, tmp_path / "copy")
+        assert said.code == 0 and "1 reports" in said.out, said.err
+    assert run("control", "status", path).code == 1
+    with Controller.open(tmp_path / "copy", learner=Mine) as copy:
+        assert copy.verify()["reports"] == 1

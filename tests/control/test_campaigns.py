@@ -73,7 +73,7 @@ def test_a_write_that_fails_loses_nothing(tmp_path, work):
 @needs_strace
 def test_a_report_acknowledged_though_its_write_failed_is_caught(tmp_path):
     ran = faults(tmp_path, "--most", "16", "--mutant", "careless")
-    assert ran.returncode == 1 and "lost" in ran.stdout, ran.stdout + ran.stderr
+    assert ran.returncode == 1 and '"wrong": ["' in ran.stdout, ran.stdout + ran.stderr
 
 
 def test_no_flipped_bit_is_silent(tmp_path):
@@ -93,8 +93,8 @@ def test_two_processes_that_race_are_never_owners_at_once(tmp_path, mutant):
     assert ran.returncode == bool(mutant), ran.stdout + ran.stderr
     found = json.loads(ran.stdout.splitlines()[-1])
     assert bool(found["two_owners_at_once"]) == bool(mutant)
-    refused = all(words.startswith("ControlError: ") for words in found["wrong"])  # two owners may damage the log: never silently
-    assert refused if mutant else not found["wrong"]
+    assert "acknowledged twice" not in ran.stdout  # by the token in the file; without the lock a file may be refused afterwards
+    assert mutant or not found["wrong"]
 
 
 @pytest.mark.parametrize("learner", ["default", "scal", "events-ucrl"])

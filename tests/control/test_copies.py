@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import sqlite3
@@ -56,6 +57,59 @@ def test_an_empty_log_is_none(running, path, tmp_path):
         Controller.open(copy)
 
 
+@pytest.mark.parametrize("size", [1, 31, wal.HEAD, wal.HEAD + wal.FRAME, 500, wal.HEAD + wal.FRAME + 4095])
+def test_a_log_that_was_cut_off_before_its_first_page_is_refused_and_can_be_accepted(running, path, tmp_path, size):
+    copy = copied(path, tmp_path / "copy")
+    with open(f"{copy}-wal", "r+b") as log:
+        log.truncate(size)
+    for write in (False, True):
+        with pytest.raises(ControlError, match=rf"its log, copy-wal, is cut off after {size} bytes.*after number 0"):
+            Controller.open(copy, write=write)
+    assert os.path.getsize(f"{copy}-wal") == size
+    with Controller.open(copy, accept_loss=True) as left:
+        assert left.alarms[-1].kind == "lost log" and f"was cut off after {size} bytes" in left.alarms[-1].text
+    assert reports(copy) == 0
+
+
+def test_a_log_that_was_cut_off_within_a_page_is_an_alarm(running, path, tmp_path):
+    copy = copied(path, tmp_path / "copy")
+    with open(f"{copy}-wal", "r+b") as log:
+        log.truncate(os.path.getsize(log.name) - 100)
+    with Controller.open(copy) as left:
+        assert left.status()["next_seq"] == 9 and left.alarms[-1].kind == "torn write"
+
+
+@pytest.mark.parametrize("settled", [False, True])
+def test_the_log_of_another_controller_of_the_same_kind_is_not_read_into_the_file(running, path, tmp_path, settled):
+    """Both were made alike, so SQLite and the chain found nothing wrong: one became the other without a word."""
+    with Controller.create(tmp_path / "other", MODEL.knowledge(), "ct-ce", ("up", 0)) as other:
+        drive(other, Plant(MODEL, ("up", 0), seed=2), 12)
+        if settled:
+            running._journal._settle()
+            drive(running, Plant(MODEL, running.status()["state"]), 1)
+        copy = copied(path, tmp_path / "copy")
+        shutil.copy(f"{other.path}-wal", f"{copy}-wal")
+    before = Path(copy).read_bytes()
+    for how in ({}, {"write": False}, {"accept_loss": True}):
+        with pytest.raises(ControlError, match=r"copy-wal, is not its own.*move copy-wal to another folder.*accept_loss=True"):
+            Controller.open(copy, **how)
+    assert Path(copy).read_bytes() == before
+    os.unlink(f"{copy}-wal")
+    assert reports(copy, accept_loss=True) == (9 if settled else 0)
+
+
+def test_a_log_keeps_its_name_through_checkpoints_and_crashes(running, path, tmp_path):
+    name = wal.named(Path(path))
+    for k in range(3):
+        running._journal._settle()
+        drive(running, Plant(MODEL, running.status()["state"], seed=k), 2)
+        assert wal.named(Path(path)) == name != ""
+    with Controller.open(copied(path, tmp_path / "copy")) as again:
+        assert wal.named(tmp_path / "copy") == name and again.verify()["reports"] == 15
+        with Controller.open(copied(again.path, tmp_path / "third")) as third:
+            assert third.verify()["reports"] == 15
+
+
 def test_the_mark_is_there_from_before_the_first_report_until_the_end(path, tmp_path):
     with Controller.create(path, MODEL.knowledge(), "ct-ce", ("up", 0)) as controller:
         with pytest.raises(ControlError, match="is not beside it"):
@@ -90,6 +144,40 @@ def test_after_an_error_the_log_stays_with_the_file(running, path):
     running._drop()  # as after a failed commit
     assert os.path.getsize(f"{path}-wal") > 0
     assert running.status()["epochs"] == 9
+
+
+def test_a_link_leads_to_the_file_and_its_log(running, path, tmp_path):
+    """SQLite keeps the log beside the file itself; one who looked through a link was told that the log is not there."""
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "link"
+    link.symlink_to(path)
+    with Controller.open(link, write=False) as reader:
+        assert reader.status()["next_seq"] == 10
+    running.close()
+    with Controller.open(link) as again:
+        drive(again, Plant(MODEL, again.status()["state"]), 2)
+    assert reports(path) == 11 and os.listdir(tmp_path / "elsewhere") == ["link"]
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-journal", "-shm"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "link to nothing"])
+def test_what_is_no_file_beside_a_controller_is_refused_and_not_waited_for(running, path, tmp_path, suffix, kind):
+    copy = copied(path, tmp_path / "copy", log=False)
+    beside = Path(f"{copy}{suffix}")
+    {"pipe": os.mkfifo, "device": lambda place: place.symlink_to("/dev/zero"), "folder": os.mkdir,
+     "link to nothing": lambda place: place.symlink_to(tmp_path / "nothing")}[kind](beside)
+    for write in (False, True):
+        with pytest.raises(ControlError, match=rf"copy{suffix}, beside the controller .* is not a regular file"):
+            Controller.open(copy, write=write)
+
+
+def test_a_log_takes_no_memory_whatever_its_size(running, path, tmp_path):
+    copy = copied(path, tmp_path / "copy")
+    with open(f"{copy}-wal", "r+b") as log:
+        log.truncate(2**30)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert wal.examine(Path(copy)).frames == wal.examine(Path(path)).frames > 0 and not wal.examine(Path(copy)).lost
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 80_000  # kB
 
 
 # ---- a log that is lost for good -----------------------------------------------------------------------------------
@@ -149,6 +237,22 @@ def test_a_damaged_log_is_refused_or_accepted_for_its_sound_part_and_kept(runnin
     assert Path(f"{copy}-wal.damaged").read_bytes() == broken
 
 
+def test_a_damaged_log_is_damaged_for_one_who_looks_and_for_a_backup_too(running, path, tmp_path):
+    """A backup of it was whole, checked, and shorter."""
+    copy = copied(path, tmp_path / "copy")
+    log = Path(f"{copy}-wal")
+    broken = bytearray(log.read_bytes())
+    broken[len(broken) // 2] ^= 1
+    log.write_bytes(broken)
+    with pytest.raises(ControlError, match=r"does not match its checksum.*accept_loss=True"):
+        Controller.open(copy, write=False)
+    with Controller.open(copy, write=False, accept_loss=True) as looked:
+        assert 1 < looked.status()["next_seq"] < 10
+        with pytest.raises(ControlError, match="does not match its checksum"):
+            looked.backup(tmp_path / "kept")
+    assert log.read_bytes() == broken and not Path(f"{log}.damaged").exists() and not (tmp_path / "kept").exists()
+
+
 @pytest.mark.parametrize("later", [1, 150])
 def test_a_file_and_a_log_that_were_copied_at_different_times_are_no_whole(path, tmp_path, later):
     """With 1 report the log says nothing of how large the file is; with 150 it does, and pages between are missing."""
@@ -163,7 +267,7 @@ def test_a_file_and_a_log_that_were_copied_at_different_times_are_no_whole(path,
     (tmp_path / "copy-wal").write_bytes(whole[:wal.HEAD + frames * (wal.FRAME + 4096)])
     log = wal.examine(tmp_path / "copy")
     assert log.gap and log.fits((tmp_path / "copy").read_bytes()[:100]) == (later > 1)
-    with pytest.raises(ControlError, match="damaged"):
+    with pytest.raises(ControlError, match=r"copied (one after the other|at the same time).*damaged"):
         Controller.open(tmp_path / "copy")
 
 
@@ -195,11 +299,29 @@ def test_a_backup_replaces_nothing_and_leaves_nothing_behind_where_it_fails(runn
         running.backup(tmp_path / "there")
     with pytest.raises(ControlError, match=r"unable to open|cannot write"):
         running.backup(tmp_path / "nowhere" / "kept")
+    for place in (tmp_path / "there" / "kept", tmp_path / ("kept" * 100)):  # a folder that is a file, a name that is too long
+        with pytest.raises(ControlError, match=r"unable to open|cannot write"):
+            running.backup(place)
     running._journal.database.execute("UPDATE reports SET answer = '\"rush\"' WHERE seq = 3")
     with pytest.raises(ControlError, match="does not follow from those before"):
         running.backup(tmp_path / "kept")
     assert sorted(file.name for file in tmp_path.iterdir() if "kept" in file.name) == []
     assert (tmp_path / "there").read_text() == "mine"
+
+
+def test_a_backup_for_which_there_is_no_room_says_so_and_reports_go_on(running, path, tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+        with pytest.raises(ControlError, match="make the copy; the controller itself goes on"):
+            running.backup(tmp_path / "kept")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, old)
+    assert not [file for file in tmp_path.iterdir() if "kept" in file.name]
+    drive(running, Plant(MODEL, running.status()["state"]), 3)
+    assert running.backup(tmp_path / "kept")["reports"] == 12
 
 
 def test_an_older_copy_whose_plant_has_gone_on_is_noticed_at_the_first_report(running, path, tmp_path):

@@ -30,8 +30,19 @@ def test_unknown_states_and_events_with_hidden_characters_are_refused_and_count_
         controller.report(1, 0.5, "B", event=text)
     with pytest.raises(ReportError, match=r"state is .*nobody sees"):
         controller.missed(text)
+    if isinstance(text, str):
+        with pytest.raises(ReportError, match=r"event in silent is .*nobody sees"):
+            controller.report(1, 0.5, "B", silent={text: 1})
     assert controller.status()["next_seq"] == 1 and not controller.alarms
     assert controller.report(1, 0.5, "somewhere else") == KNOWN.actions[0]  # unknown and harmless: an alarm, as ever
+
+
+@pytest.mark.parametrize(("name", "words"), [("half\ud800", "nobody sees"), ("x" * 10**6, "silent has 1,000,006 characters")])
+def test_silent_events_are_texts_that_the_file_can_hold(controller, name, words):
+    """Half of a character pair was a UnicodeEncodeError, and a name could have any length."""
+    with pytest.raises(ReportError, match=words):
+        controller.report(1, 0.5, "B", silent={name: 1})
+    assert controller.report(1, 0.5, "B") == controller.action
 
 
 @pytest.mark.parametrize("cells", ["holding_time = 'long'", "action = 5", "reward = 'much'", "holding_time = -1.0"])

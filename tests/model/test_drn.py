@@ -8,6 +8,7 @@ import pytest
 import sojourn
 from sojourn.errors import AssumptionError, FileError
 from sojourn.model.ctmdp import CTMDP
+from sojourn.model.words import has_hidden
 
 CTMC = """// Exported by storm
 @type: CTMC
@@ -322,3 +323,14 @@ def test_an_immediate_state_that_is_seldom_left_is_left_in_the_shares_of_its_oth
                                     "\t\t2 : 0.0000000009\nstate 1 !1 [1]\n\taction a\n\t\t0 : 1\n"
                                     "state 2 !1 [0]\n\taction a\n\t\t0 : 1\n")
     assert sojourn.solve(sojourn.load(tmp_path / "m.drn")).gain == pytest.approx(1 / (1 + 9e-6), rel=1e-9)
+
+
+def test_the_names_of_reward_models_are_shown_escaped_in_errors(tmp_path):
+    text = CTMC.replace("cust\n", "re\x1b[2Jw\u202ex other\n")
+    for number in ("0", "1", "2", "2.857142857"):
+        text = text.replace(f"[{number}]", f"[{number}, 1]")
+    (tmp_path / "m.drn").write_text(text, encoding="utf-8")
+    for reward, words in {None: "it has the reward models", "no": "no reward model named"}.items():
+        with pytest.raises(FileError, match=words) as told:
+            sojourn.load(tmp_path / "m.drn", reward=reward)
+        assert not has_hidden(str(told.value)) and r"re\x1b[2Jw\u202ex" in str(told.value)

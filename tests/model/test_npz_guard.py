@@ -105,6 +105,17 @@ def test_what_is_no_file_or_no_zip_is_refused(tmp_path):
             sojourn.Session.load(place)
 
 
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path):
+    """With a hole in it, a file of 5 GB takes no room on a disk; 4 GB of it were read before it was refused."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for name, load in {"a.npz": sojourn.Run.load, "a.session": sojourn.Session.load}.items():
+        with open(tmp_path / name, "wb") as file:
+            file.truncate(5 * 2**30)
+        with pytest.raises(FileError, match="more than 4,294,967,296 bytes"):
+            load(tmp_path / name)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 80_000  # kB
+
+
 def test_packed_trees_hold_sizes_that_exist():
     data = pack({"a": np.zeros(3)})
     for wrong in (b'"shape":[3,"x"]', b'"shape":[1180591620717411303424,0]', b'"shape":[-3,-1]', b'"shape":[3.0]'):

@@ -94,7 +94,8 @@ def test_a_session_with_a_name_of_before_opens_and_new_ones_are_refused(tmp_path
         sojourn.Knowledge.from_choices({"A\u200b": {"go": 1.0}}, (0.1, 1))
 
 
-@pytest.mark.parametrize("name", ["a\u200bb", "\u202eb", "\ufeff", "a\u2066b", "x\u3164", "a\x7f", "soft\u00adhyphen"])
+@pytest.mark.parametrize("name", ["a\u200bb", "\u202eb", "\ufeff", "a\u2066b", "x\u3164", "a\x7f", "soft\u00adhyphen",
+                                  "variant\ufe0f", "a\U000e0100", "a\u180b", "a\U000e0fff", "a\u2065"])
 def test_names_that_nobody_can_see_whole_are_refused_where_a_model_is_made(name, tmp_path):
     model = sojourn.make("two-state")
     for change in ({"states": [name, "b"]}, {"name": name}, {"actions": [name, *"bcdefgh"[: model.n_actions - 1]]}):
@@ -113,7 +114,7 @@ def test_names_that_nobody_can_see_whole_are_refused_where_a_model_is_made(name,
 
 
 def test_letters_of_every_script_are_names():
-    names = ["Zürich", "北京", "Αθήνα", "القاهرة", "हिन्दी", "a → b", "λ=2", "🙂"]
+    names = ["Zürich", "北京", "Αθήνα", "القاهرة", "हिन्दी", "a → b", "λ=2", "🙂", "⚠\ufe0f hot"]
     assert list(sojourn.Knowledge.from_choices({name: ["go"] for name in names}, (0.1, 1)).states) == names
 
 
@@ -134,6 +135,19 @@ def test_a_run_whose_columns_do_not_fit_is_refused(tmp_path):
                 archive.writestr(member, data)
         with pytest.raises(FileError, match=r"made\.npz"):
             sojourn.Run.load(tmp_path / "made.npz")
+
+
+@pytest.mark.parametrize("place", [-1, 3, 10**30, 1.0, None])
+@pytest.mark.parametrize("key", ["start", "state"])
+def test_a_run_that_begins_or_ends_in_a_state_that_does_not_exist_is_refused(tmp_path, key, place):
+    sojourn.simulate(sojourn.make("three-state"), "random", max_epochs=20, seed=1).save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as file:
+        arrays = dict(file)
+    content = pack(unpack(arrays["whole"].tobytes()[:-32]) | {key: place})
+    arrays["whole"] = np.frombuffer(content + hashlib.sha256(content).digest(), dtype=np.uint8)
+    np.savez_compressed(tmp_path / "made.npz", **arrays)
+    with pytest.raises(FileError, match=r"made\.npz.*its states include number"):
+        sojourn.Run.load(tmp_path / "made.npz")
 
 
 def test_reading_a_run_asks_no_entry_points_and_imports_nothing(tmp_path, monkeypatch):

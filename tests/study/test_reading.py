@@ -147,6 +147,10 @@ def test_devices_pipes_and_huge_files_are_no_studies_and_no_stores(tmp_path, mon
         read_study(tmp_path / "pipe.toml")
     with pytest.raises(StoreError, match="not a regular file"):
         Store(tmp_path / "pipe.sqlite")
+    (tmp_path / "a.sqlite").touch()
+    os.mkfifo(tmp_path / "a.sqlite-journal")
+    with pytest.raises(StoreError, match=r"a\.sqlite-journal, beside the store .* is not a regular file"):
+        Store(tmp_path / "a.sqlite")
     monkeypatch.setattr("sojourn.study.spec.MAX_BYTES", 100)
     (tmp_path / "long.toml").write_text("#" * 101)
     with pytest.raises(FileError, match="more than 100 bytes"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -247,10 +248,14 @@ def import_command(path: Path, log: Path, column: tuple[str, ...], not_contiguou
 @json_option
 def backup(path: Path, target: Path, as_json: bool) -> None:
     """Make COPY, a whole and checked copy of PATH, also while another process runs it. An existing file is not replaced."""
-    from sojourn.control.controller import Controller
+    from sojourn.control.backup import backup as copy
+    from sojourn.control.database import intact
+    from sojourn.control.schema import WORDS
+    from sojourn.model.files import file_path
 
-    with Controller.open(path, write=False) as controller:
-        said = controller.backup(target)
+    place = Path(os.path.realpath(path))
+    with intact(place, WORDS):  # whatever its learner is: a copy needs none
+        said = copy(place, file_path(target).absolute())
     print_json({"copy": str(target), **said}) if as_json else click.echo(
         f"{target}: {said['reports']:,} reports, {said['notes']:,} notes, chain {said['chain']}")
 

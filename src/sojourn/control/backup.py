@@ -14,6 +14,8 @@ from sojourn.control.journal import Head, Journal, close_entries
 from sojourn.control.schema import WORDS, sync_folder
 from sojourn.errors import ControlError
 
+COPY = WORDS._replace(name="the copy", goes_on="make the copy; the controller itself goes on, and lacks nothing")
+
 
 def backup(path: Path, target: Path) -> dict[str, Any]:
     """Copy the controller at `path` to the new file `target`; return how many reports and notes it holds, and its chain.
@@ -26,7 +28,7 @@ def backup(path: Path, target: Path) -> dict[str, Any]:
     half = target.with_name(f"{target.name}.{os.getpid()}.new")
     source = Journal(path, write=False)
     try:
-        with said(target, WORDS._replace(name="the copy")):
+        with said(target, COPY):
             head = _copied(source, half)
         check = Journal(half, write=False)
         try:
@@ -41,7 +43,8 @@ def backup(path: Path, target: Path) -> dict[str, Any]:
     finally:
         source.close()
         for suffix in ("", "-journal", "-wal", "-shm"):
-            Path(f"{half}{suffix}").unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # where nothing can be written, nothing is there
+                Path(f"{half}{suffix}").unlink(missing_ok=True)
     return {"reports": head.seq, "notes": head.note, "chain": head.chain.hex()}
 
 

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from sojourn.control.backup import backup
@@ -119,7 +120,7 @@ class Controller:
         `accept_loss` goes on where the log beside the file is lost for good, or damaged: with the reports that are left, all of
         them checked, and a note in the journal.
         """
-        place = file_path(path).absolute()
+        place = Path(os.path.realpath(file_path(path)))  # SQLite keeps its log beside the file that a link leads to
         with intact(place, WORDS):
             return cls(Journal(place, write, accept_loss), learner)
 
@@ -365,8 +366,9 @@ class Controller:
         self._fold, self._work, self._size = fold, time.perf_counter() - begun, 0
         again = "If the plant had an answer to a later report, report it again."
         if journal.torn:
-            self._found(journal, "torn", f"the last write behind report {journal.head.seq} was found incomplete: the power failed "
-                                         f"before it was acknowledged, or its last bytes are damaged. {again}")
+            self._found(journal, "torn", f"the last write behind report {journal.head.seq} was found incomplete: the process was "
+                                         "killed or the power failed before it was acknowledged, or the end of the log is lost or "
+                                         f"damaged. {again}")
         if journal.lost:
             self._found(journal, "loss", f"the file was opened though {journal.lost}; it goes on behind report {journal.head.seq}, "
                                          f"and later ones may have been acknowledged. {again}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
@@ -24,6 +25,15 @@ class Words(NamedTuple):
     damaged: Callable[[str], str]
     goes_on: str  # after "then run again and ..."
     elsewhere: str
+
+
+def refuse_strange(path: Path, words: Words) -> None:
+    """Raise where what SQLite keeps beside `path` is no file there: it would wait for a pipe for ever."""
+    for suffix in ("-wal", "-journal", "-shm"):
+        beside = Path(f"{path}{suffix}")
+        if os.path.lexists(beside) and not beside.is_file():
+            raise words.error(f"{beside}, beside {words.name} {path}, is not a regular file; SQLite keeps a log under that name. "
+                              "Move it to another folder, then open it again. Nothing was changed.")
 
 
 def open_writing(path: Path) -> sqlite3.Connection:
@@ -57,6 +67,18 @@ def open_reading(path: Path) -> sqlite3.Connection:
             raise
         database.close()
         return sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+
+
+def without_its_log(path: Path, query: str) -> list[tuple[object, ...]] | None:
+    """Return what the file alone says, whatever log lies beside it; None where it cannot be read.
+
+    Closing it drops SQLite's locks on the file in this process, so it must not be asked by a process that owns the file.
+    """
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
+            return database.execute(query).fetchall()
+    except (sqlite3.Error, UnicodeDecodeError):
+        return None
 
 
 def attached(path: Path) -> sqlite3.Connection:

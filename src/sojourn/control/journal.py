@@ -6,8 +6,9 @@ the controller was made with; so a row that was changed, dropped or moved is fou
 the rows, for a quick start; they can be thrown away.
 
 While it is open, SQLite's log beside the file (FILE-wal) holds what was acknowledged last, also after a crash.  So the file says
-that a log belongs to it (`log` in the entry `owner`) from before the first report until it is closed, and the log is never empty
-meanwhile: a copy without it is noticed.  A closed file is in SQLite's rollback mode: a log beside it is not its own.
+which log belongs to it (`log` in the entry `owner`) from before the first report until it is closed, and that log is never empty
+meanwhile: a copy without it, or with another one, is noticed.  A closed file is in SQLite's rollback mode: a log beside it is not
+its own.
 """
 
 from __future__ import annotations
@@ -23,15 +24,26 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sojourn.control.database import attached, checksum, close_writing, open_reading, open_writing, said, transaction
-from sojourn.control.lock import Ownership
+from sojourn.control.database import (
+    attached,
+    checksum,
+    close_writing,
+    open_reading,
+    open_writing,
+    refuse_strange,
+    said,
+    transaction,
+    without_its_log,
+)
+from sojourn.control.lock import Ownership, owned_here
 from sojourn.control.schema import WORDS, check_header, damaged, make_tables, prepare, sync_folder
-from sojourn.control.wal import Log, examine, set_aside, stray, without_log
+from sojourn.control.wal import Log, examine, foreign, named, set_aside, stray, without_log
 from sojourn.errors import ControlError
 
 BATCH = 4096  # rows read at once
 KEPT_SNAPSHOTS = 2
 NOBODY = "nobody has it open"
+LOOKS, PAUSE = 5, 0.05  # of one who reads while the owner may be writing: so often, with so many seconds between
 
 
 class Report(NamedTuple):
@@ -100,15 +112,15 @@ def first_link(setting: bytes) -> bytes:
 class Journal:
     """The journal at `path`.  Opened for writing it has one owner; reading needs no lock and may go on meanwhile.
 
-    `torn` says that the last write was found incomplete: the power failed before it was acknowledged, or its last bytes are
-    damaged.  (A kill in the middle of a write leaves the same where it wrote over what the log held before.)  Where the log is
-    gone or damaged, acknowledged reports may be missing: that is refused, unless `accept_loss`; then `lost` says what was found,
-    and every page and row of the rest has been checked.
+    `torn` says that the last write was found incomplete: the process was killed or the power failed before it was acknowledged,
+    or the last bytes of the log are lost or damaged.  Where the log is gone or damaged, acknowledged reports may be missing: that
+    is refused, unless `accept_loss`; then `lost` says what was found, and every page and row of the rest has been checked.
     """
 
     def __init__(self, path: Path, write: bool = True, accept_loss: bool = False):
         if not path.is_file():
             raise ControlError(f"there is no controller at {path}; `Controller.create({str(path)!r}, ...)` makes one.")
+        refuse_strange(path, WORDS)
         self.path, self.write, self._pid, self.token = path, write, os.getpid(), 0
         self._owner = Ownership(path) if write else None
         self._database: sqlite3.Connection | None = None
@@ -123,7 +135,7 @@ class Journal:
                 self.setting = bytes(self.meta("setting"))
             self._look_for_log(accept_loss)
             if self.lost or log.gap:
-                self._read_all()
+                self._read_all(log.gap)
             with said(path, WORDS):
                 if write:
                     self._settle()
@@ -169,45 +181,85 @@ class Journal:
         return self._database
 
     def _examined(self, accept_loss: bool) -> Log:
-        """Look at the file's first bytes and at its log before SQLite does, which would pass over what is wrong in silence."""
-        if self._owner is None:
-            return Log()
-        first = self._owner.first_bytes(100)
+        """Look at the file's first bytes and at its log before SQLite does, which would pass over what is wrong in silence.
+
+        One who only reads looks again where something is wrong: the owner may have been writing just then.
+        """
+        if self._owner is None and owned_here(self.path):
+            return Log()  # its owner has looked
+        for _ in range(1 if self._owner else LOOKS):
+            log, wrong = self._judged(accept_loss)
+            if wrong is None:
+                break
+            time.sleep(0 if self._owner else PAUSE)
+        else:
+            assert wrong is not None
+            raise wrong
+        if log.lost:
+            kept = f"; the damaged log was kept as {set_aside(self.path).name}" if self.write else ""
+            self.lost = f"{log.lost}{kept}"
+        self.torn = log.torn and self.write  # while somebody writes, the last transaction may be under way
+        return log
+
+    def _judged(self, accept_loss: bool) -> tuple[Log, ControlError | None]:
+        """Return what is in the log, and why it must not be read into the file, if it must not."""
+        if self._owner is not None:
+            first = self._owner.first_bytes(100)
+        else:
+            with open(self.path, "rb") as file:
+                first = file.read(100)
         check_header(first, self.path)
         log = examine(self.path)
         if log.frames and first[18] == 1:
-            raise ControlError(stray(self.path))
+            return log, ControlError(stray(self.path))
+        if log.name and self._own_log() not in ("", log.name):
+            return log, ControlError(foreign(self.path))
         if not log.fits(first):
-            raise self._damage(f"its log was not copied at the same time: the database has {log.pages} pages with it, and the file "
-                               "says another number")
-        if log.lost:
-            if not accept_loss:
-                raise ControlError(f"the controller {self.path}: {damaged(log.lost)} If there is none, "
-                                   f"`Controller.open({str(self.path)!r}, accept_loss=True)` goes on without what is damaged.")
-            self.lost = f"{log.lost}; the damaged log was kept as {set_aside(self.path).name}"
-        self.torn = log.torn
-        return log
+            return log, self._damage(f"its log was not copied at the same time: the database has {log.pages} pages with it, and "
+                                     "the file says another number")
+        if log.lost and not accept_loss:
+            return log, ControlError(f"the controller {self.path}: {damaged(log.lost)} If there is none, "
+                                     f"`Controller.open({str(self.path)!r}, accept_loss=True)` goes on without what is damaged.")
+        return log, None
+
+    def _own_log(self) -> str:
+        """Return the name of the log that belongs to the file, as the file alone says; "" where it says none."""
+        rows = without_its_log(self.path, "SELECT value FROM meta WHERE key = 'owner'")
+        with contextlib.suppress(ValueError, TypeError, AttributeError):
+            name = json.loads(str(rows[0][0])).get("log") if rows else ""
+            return name if isinstance(name, str) else ""
+        return ""
 
     def _look_for_log(self, accept_loss: bool) -> None:
         """Notice that a log which belongs to the file is not there."""
-        for _ in range(5):  # another process may be closing the file just now
-            if not json.loads(self.meta("owner")).get("log") or not without_log(self.path):
+        page = int(self.database.execute("PRAGMA page_size").fetchone()[0])
+        for _ in range(LOOKS):  # another process may be closing the file just now
+            if not json.loads(self.meta("owner")).get("log") or not without_log(self.path, page):
                 return
         last = int(self.database.execute("SELECT coalesce(max(seq), 0) FROM reports").fetchone()[0])
+        size = os.stat(f"{self.path}-wal").st_size if os.path.exists(f"{self.path}-wal") else 0
+        what = (f"is cut off after {size} bytes: it was not copied to its end" if size else
+                "is not beside it: it was copied without it, or the log was removed")
         if not accept_loss:
-            if self._keeper is not None:
+            if self._keeper is not None and not size:
                 self._keeper.close()  # SQLite then takes the empty log away that it made
             raise ControlError(
-                f"the controller {self.path} was not closed, and its log, {self.path.name}-wal, is not beside it: it was copied "
-                f"without it, or the log was removed. Reports after number {last}, with which the file ends, may be missing. Put "
-                "the log beside it, or take a copy that `Controller.backup` made. If the log is lost for good, "
+                f"the controller {self.path} was not closed, and its log, {self.path.name}-wal, {what}. Reports after number "
+                f"{last}, with which the file ends, may be missing. Put the whole log beside it, or take a copy that "
+                "`Controller.backup` made. If the log is lost for good, "
                 f"`Controller.open({str(self.path)!r}, accept_loss=True)` goes on after report {last}. Nothing was changed.")
-        self.lost = f"its log, {self.path.name}-wal, was not there"
+        self.lost = f"its log, {self.path.name}-wal, was {f'cut off after {size} bytes' if size else 'not there'}"
 
-    def _read_all(self) -> None:
+    def _read_all(self, gap: bool) -> None:
         """Check every page and row, before anything is written: without its log a file may be a mixture of old and new pages."""
-        self.head = self.checked_head()
-        self.verify()
+        try:
+            self.head = self.checked_head()
+            self.verify()
+        except ControlError as error:
+            if not gap:
+                raise
+            raise self._damage(f"pages are missing between the file and its log, {self.path.name}-wal, as where the two were "
+                               "copied one after the other while it was running") from error
 
     def _settle(self) -> None:
         """Copy all of the log into the file, synced: what was written before a failed sync is written again.
@@ -223,10 +275,14 @@ class Journal:
         with said(self.path, WORDS):
             self.database.execute("PRAGMA journal_size_limit = 0")  # this commit cuts off what is left of the old log (see `torn`)
             with transaction(self.database):
-                self.token = int(json.loads(self.meta("owner"))["token"]) + 1
+                owner = json.loads(self.meta("owner"))
+                self.token = int(owner["token"]) + 1
                 who = f"process {self._pid} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}"
-                _set(self.database, "owner", json.dumps({"token": self.token, "who": who, "log": True}))
+                owner = {"token": self.token, "who": who, "log": owner.get("log", False)}
+                _set(self.database, "owner", json.dumps(owner))
                 _set(self.database, "closed", "null")
+            with transaction(self.database):  # now the log is there and has its name
+                _set(self.database, "owner", json.dumps({**owner, "log": named(self.path) or True}))
             self.database.execute("PRAGMA journal_size_limit = -1")  # a log that is not cut and grown again is synced faster
             self._settle()
 

@@ -34,6 +34,12 @@ def locked(file: IO[Any]) -> bool:
         raise
 
 
+def owned_here(path: Path) -> bool:
+    """Return whether this process owns the file at `path`."""
+    number = os.stat(path)
+    return (os.getpid(), number.st_dev, number.st_ino) in _OWNED
+
+
 class Ownership:
     """The right to write to `path`, held until `release()` or the end of the process; no file is left behind.
 

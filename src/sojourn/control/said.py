@@ -65,6 +65,10 @@ def checked(fold: Fold, seq: Any = None, holding_time: Any = None, next_state: A
                           f"state {fold.state!r}; say which action it was. Nothing was counted.")
     refuse_hidden(event, "event")
     happened, unheard = None if event is None else short(event, "event"), written_silent(silent)
+    for name in silent or ():
+        refuse_hidden(name, "an event in silent")
+    if len(unheard or "") > LONGEST:
+        raise ReportError(f"silent has {len(unheard or ''):,} characters; it may have {LONGEST:,}. Nothing was counted.")
     check_names(fold.told, event, silent)
     return Report(int(seq), time.time(), None, "" if action is None else written(action, "action"), tau,
                   short(arrived, "next_state"), paid, happened, "", unheard)

@@ -23,6 +23,7 @@ from sojourn.model.ctmdp import CTMDP
 from sojourn.model.drn_file import Action, Automaton, Lines, read_automaton
 from sojourn.model.names import decoded
 from sojourn.model.numbers import shown
+from sojourn.model.words import visible
 
 SUM = 1e-4  # how far a row may be from summing to one: numbers in such files are often cut off (0.333333)
 ROUNDING = 1e-12  # a row that misses one by less is left as it is
@@ -47,8 +48,9 @@ def _reward_model(names: list[str], wanted: str | None) -> int:
             raise ModelError(unknown_name("reward model", wanted, names))
         return names.index(wanted)
     if len(names) > 1 and "reward" not in names:
-        raise ModelError(f"it has the reward models {', '.join(name or repr(name) for name in names)}; say which one to read: "
-                         f"`load(path, reward={names[0]!r})`, or `--reward {names[0] or repr(names[0])}`.")
+        shown_by = [visible(name) or repr(name) for name in names]
+        raise ModelError(f"it has the reward models {', '.join(shown_by)}; say which one to read: "
+                         f"`load(path, reward={names[0]!r})`, or `--reward {shown_by[0]}`.")
     return names.index("reward") if "reward" in names else len(names) - 1
 
 

@@ -92,10 +92,11 @@ def regular_file(path: str | os.PathLike[str], what: str, max_bytes: int | None 
             kind = "a folder" if os.path.isdir(file) else "not a regular file"
             raise FileError(f"{str(file)!r} is {kind}; {what} is read from a file.")
         with open(file, "rb") as stream:
-            data = stream.read(room + 1)
+            size = os.fstat(stream.fileno()).st_size
+            data = stream.read(room + 1) if size <= room else b""
     except OSError as error:
         raise FileError(f"cannot read {str(file)!r}: {error.strerror or error}. Check the path and its permissions.") from error
-    if len(data) > room:
+    if max(size, len(data)) > room:
         raise FileError(f"{str(file)!r} has more than {room:,} bytes; if you trust it, allow more: `max_bytes=...`.")
     return data
 

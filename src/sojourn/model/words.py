@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
     from sojourn.model.ctmdp import CTMDP
 
 ROWS = 12
-FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # letters and marks that are drawn as nothing
+DRAWN_AS_NOTHING = re.compile(  # letters, marks and places without one that have no width (Default_Ignorable_Code_Point of Unicode)
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]")
 
 
 def has_control(text: str) -> bool:
@@ -25,7 +27,7 @@ def has_hidden(text: str) -> bool:
     >>> has_hidden("servers=2"), has_hidden("Zürich → 北京"), has_hidden("a\u200bb"), has_hidden("\u202egnp.exe")
     (False, False, True, True)
     """
-    return (not text.isascii() and any(map(_is_hidden, text))) or has_control(text)
+    return (not text.isascii() and any(map(_is_hidden, text, f" {text}"))) or has_control(text)
 
 
 def visible(text: str) -> str:
@@ -36,11 +38,15 @@ def visible(text: str) -> str:
     """
     if not has_hidden(text):
         return text
-    return "".join(c.encode("unicode_escape").decode() if c not in "\n\t" and _is_hidden(c) else c for c in text)
+    return "".join(c.encode("unicode_escape").decode() if c not in "\n\t" and _is_hidden(c, before) else c
+                   for c, before in zip(text, f" {text}"))
 
 
-def _is_hidden(char: str) -> bool:
-    return char in FILLERS or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+def _is_hidden(char: str, before: str) -> bool:
+    """Whether a character behind `before` is not seen; a variant of a symbol is, as of those that can be drawn as an emoji."""
+    if "\ufe00" <= char <= "\ufe0f":
+        return unicodedata.category(before) not in ("So", "Sm")
+    return DRAWN_AS_NOTHING.match(char) is not None or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def html_card(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], more: str = "") -> str:

@@ -15,12 +15,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.errors import FileError, SojournError, require
+from sojourn.errors import FileError, ModelError, SojournError, require
 from sojourn.learn.abilities import abilities_of, called
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.learn.learner import History
 from sojourn.learn.saving import class_name
+from sojourn.model.ctmdp import CTMDP
 from sojourn.model.files import file_path, reading, regular_file, replacing
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.knowledge_file import knowledge_from, knowledge_tree
@@ -143,12 +144,19 @@ def _made(arrays: dict[str, Any], tree: dict[str, Any], max_bytes: int | None) -
         **{column: arrays[name] for name, column in zip(POINT_COLUMNS, COLUMNS, strict=True)},
         visits=arrays["visits"], gain=float(arrays["gain"]), bias=arrays["bias"],
         episodes=Episodes(**columns, policies=policies, states=model.states, actions=model.actions),
-        start=model.states[tree["start"]], state=model.states[tree["state"]], seconds=float(tree["seconds"]),
+        start=_state(model, tree["start"]), state=_state(model, tree["state"]), seconds=float(tree["seconds"]),
         decisions_per_second=float(tree["decisions_per_second"]), model=model, learner=_learner(tree["learner"]), seed=tree["seed"],
         interrupted=bool(tree["interrupted"]), trajectory=History(**told) if told else None,
         other_law=str(tree.get("other_law", "")))  # files of before do not say
     check_run(run)
     return run
+
+
+def _state(model: CTMDP, place: Any) -> Any:
+    """Return the name of the state at a place of the file."""
+    if type(place) is not int or not 0 <= place < model.n_states:
+        raise ModelError(f"its states include number {shown(place)}; there are {model.n_states} states.")
+    return model.states[place]
 
 
 def _learner(who: dict[str, Any]) -> Any:

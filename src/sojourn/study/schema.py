@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from sojourn.control.database import Words, intact, open_reading, open_writing, said, transaction
+from sojourn.control.database import Words, intact, open_reading, open_writing, refuse_strange, said, transaction
 from sojourn.errors import ParameterError, StoreError
 
 P = ParamSpec("P")
@@ -55,6 +55,7 @@ def connect(path: Path, write: bool) -> sqlite3.Connection:
         raise StoreError(f"{path} is a folder; a store is one file, such as {path / 'study.sqlite'}.")
     if path.exists() and not path.is_file():
         raise StoreError(f"{path} is not a regular file; a store is one. Choose another --store.")
+    refuse_strange(path, WORDS)
     with speaking(path):
         return open_writing(path) if write else open_reading(path)
 
