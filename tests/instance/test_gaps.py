@@ -92,6 +92,16 @@ def test_what_is_rounding_only_is_a_tie_whatever_the_tolerance(monkeypatch):
         assert optimum(model, high, tolerance).optimal.tolist() == [True, True, True, True, True, False]
 
 
+def test_what_may_be_rounding_is_looked_at_with_more_digits_before_it_counts_as_a_tie(monkeypatch):
+    """A gap of 1.2e-10, over five times the tolerance. Beside a bias of 10^6 it could be rounding; it is not."""
+    monkeypatch.setattr(module, "PROVED_AT_ONCE", 0)
+    model = CTMDP.from_arrays(np.ones((1, 2, 1)), np.ones((1, 2)), [[1.0, 1.0 - 2.0**-33]])
+    high = replace(solve(model), bias=np.array([1e6]))
+    assert module.noise(model, high.gain, high.bias)[1] > 2.0**-33 > 5 * TIE * 2
+    best = optimum(model, high)
+    assert best.optimal.tolist() == [True, False] and best.gap.tolist() == [0.0, pytest.approx(2.0**-33, rel=1e-12)]
+
+
 def test_without_a_tolerance_exact_ties_are_ties():
     best = optimum(twins(), tie_tolerance=0.0)
     assert best.optimal.tolist() == [True, True, True, True, True, False] and (best.gap[:5] == 0).all()

@@ -194,7 +194,9 @@ def test_the_tolerance_counts_the_coming_decision(walker, stop, tolerance):
     assert walker(model, learner).walk(3).learner.tolerance() == tolerance
 
 
-@pytest.mark.parametrize("factor, warns", [(0.05, True), (0.2, False), (9.0, False), (11.0, True)])
+@pytest.mark.parametrize("factor, warns", [
+    (0.05, True), (0.09, True), (0.1, False), (0.2, False), (9.0, False), (10.0, False), (10.5, True), (11.0, True),
+])
 def test_rewards_far_from_one_are_warned_of(factor, warns):
     knowledge = Knowledge.from_arrays(np.array([[1.0, 0.0], [0.5, 0.0]]) * factor, (1.0, 2.0))
     if warns:

@@ -41,3 +41,24 @@ def test_a_transition_reward_on_one_side_only_is_noticed():
     paid = model.replace(transition_reward=0 * model.probability)
     with pytest.raises(ModelError, match=f"transition_reward has {len(model.probability)} entries there and 0 here"):
         require_solution_of(model, solve(paid))
+
+
+@pytest.mark.parametrize("length, more", [(12, ""), (13, "and 1 more state"), (15, "and 3 more states")])
+def test_a_solution_shows_twelve_states_and_says_how_many_more_there_are(length, more):
+    solution = solve(make(f"river-swim:length={length}"))
+    words, page = repr(solution), solution._repr_html_()
+    assert words.startswith(f"<Solution: gain {solution.gain:.12g} per unit time, proved in [") and words.count(" -> ") == 12
+    assert words.endswith(", ...>" if more else f"{solution.rows(12)[-1][1]}>") and ("..." in words) == bool(more)
+    assert page.count("<tr><td>") == 12 and page.endswith(f"<p>{more}</p></div>" if more else "</table></div>")
+    for state, action, bias in solution.rows(12):
+        assert f"{state} -> {action}" in words and f"<tr><td>{state}</td><td>{action}</td><td>{bias:.6g}</td></tr>" in page
+    assert len(solution.rows(length)) == len(solution.rows(10**6)) == length
+
+
+def test_the_first_number_that_differs_is_named_also_where_it_is_the_only_one():
+    model = make("three-state")
+    for k in range(model.n_pairs):
+        rate = model.rate.copy()
+        rate[k] *= 2
+        with pytest.raises(ModelError, match=rf"rate\[{k}\] is {rate[k]} there and {model.rate[k]} here"):
+            require_solution_of(model, solve(model.replace(rate=rate, rate_bounds=None)))
