@@ -1,7 +1,7 @@
 """Would the tests notice?  Faults are planted one at a time, and the tests that run the changed line must fail.
 
-    python benchmarks/mutants.py --seed 30 --modules 5 --mutants 10
-    python benchmarks/mutants.py --module learn/ct_ucrl --mutants 40 --before c6189f7
+    python tests/mutants.py --seed 30 --modules 5 --mutants 10
+    python tests/mutants.py --module learn/ct_ucrl --mutants 40 --before c6189f7
 
 The modules are drawn from those of at least 60 lines of code that were changed between two commits (`--changed`), or named.  In
 each, faults are drawn from all that `faults` can make: a comparison turned or off by its edge, + for -, `or` for `and`, a condition
