@@ -274,6 +274,7 @@ def main() -> None:
     rows: list[dict] = []
     with contextlib.ExitStack() as stack:
         folder = said.folder or stack.enter_context(tempfile.TemporaryDirectory(dir="/dev/shm"))
+        Path(folder).mkdir(parents=True, exist_ok=True)
         for row in campaign(folder, said.learners, said.kinds, said.seeds):
             rows.append(row)
             if row["wrong"]:
