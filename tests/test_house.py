@@ -17,8 +17,8 @@ SRC = ROOT / "src" / "sojourn"
 RULE = "errors < kernels < model < zoo < solving < instance < learn < simulation < control < study < report < service < cli"
 LAYERS = RULE.split(" < ")
 # files at the top that stand on the floor named here
-BESIDE = {"gym": "simulation", "client": "service", "outside": "errors", "screen": "errors", "testing": "simulation",
-          "results": "study"}
+BESIDE = {"gym": "simulation", "client": "service", "outside": "errors", "screen": "errors", "hidden_characters": "errors",
+          "testing": "simulation", "results": "study"}
 HOMES = {"numba": "kernels", "matplotlib": "report", "fastapi": "service", "uvicorn": "service", "click": "cli", "gymnasium": "gym"}
 FILES = sorted(path for path in SRC.rglob("*.py") if path.name not in ("__init__.py", "__main__.py"))
 IDS = [str(path.relative_to(SRC)) for path in FILES]

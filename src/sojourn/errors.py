@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from sojourn.hidden_characters import visible
+
 COMPARED = 50  # characters of a name that are compared when a near one is looked for
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -85,8 +87,6 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     >>> unknown_name("learner", "ctucrl", ["ct-ucrl", "ct-imed"])
     "no learner named 'ctucrl'; did you mean 'ct-ucrl'? Known: ct-imed, ct-ucrl"
     """
-    from sojourn.model.words import visible
-
     options = sorted(known)
     close = nearest_name(str(name), options)
     guess = f"; did you mean {_cut(close)!r}?" if close else "."

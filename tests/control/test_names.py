@@ -11,7 +11,7 @@ from sojourn.control.controller import Controller
 from sojourn.control.journal import Journal, Report
 from sojourn.control.values import written
 from sojourn.errors import ControlError, ReportError
-from sojourn.model.words import has_hidden
+from sojourn.hidden_characters import has_hidden
 
 KNOWN = sojourn.make("three-state").knowledge()
 

@@ -7,8 +7,8 @@ import pytest
 
 import sojourn
 from sojourn.errors import AssumptionError, FileError
+from sojourn.hidden_characters import has_hidden
 from sojourn.model.ctmdp import CTMDP
-from sojourn.model.words import has_hidden
 
 CTMC = """// Exported by storm
 @type: CTMC

@@ -10,7 +10,7 @@ import sojourn
 from command_line import run as sojourn_command
 from sojourn.control.database import checksum, transaction
 from sojourn.errors import FileError, ParameterError, StoreError
-from sojourn.model.words import has_hidden
+from sojourn.hidden_characters import has_hidden
 from sojourn.report.model_path import plot_path
 from sojourn.study.merge import merge
 from sojourn.study.spec import read_study

@@ -17,8 +17,8 @@ import click
 
 from sojourn.cli.remedies import for_shell
 from sojourn.errors import ModelError, ParameterError, unknown_name
+from sojourn.hidden_characters import has_hidden, visible
 from sojourn.model.scalars import is_decimal, is_whole_text
-from sojourn.model.words import has_hidden, visible
 
 NOT_FINITE = ("nan", "inf", "infinity")
 LONG = 40  # characters: a text beyond is a sentence

@@ -93,6 +93,6 @@ def main() -> None:
 
 def _complain(text: str) -> None:
     """Print an error as one line, in which nothing steers the terminal."""
-    from sojourn.model.words import visible
+    from sojourn.hidden_characters import visible
 
     click.echo(visible("error: " + " ".join(text.split())), err=True)

@@ -13,8 +13,8 @@ import click
 from sojourn.cli.common import Number, Whole, echo, json_option, print_json, say, terminal_width
 from sojourn.cli.remedies import for_shell
 from sojourn.errors import ParameterError, ReplicationError, SojournError, SojournWarning, StoreError
+from sojourn.hidden_characters import visible
 from sojourn.model.scalars import is_whole_text
-from sojourn.model.words import visible
 
 store_argument = click.argument("store", metavar="STORE", type=click.Path(path_type=Path))
 regret_option = click.option(

@@ -13,8 +13,8 @@ from sojourn.control.journal import Report
 from sojourn.control.said_events import check_names, written_silent
 from sojourn.control.values import read, written
 from sojourn.errors import ReportError
+from sojourn.hidden_characters import has_hidden
 from sojourn.model.numbers import shown
-from sojourn.model.words import has_hidden
 from sojourn.simulation.session import real_number
 
 LARGEST = 1e150  # holding time or reward: sums of them must remain numbers

@@ -18,12 +18,12 @@ import numpy as np
 from scipy import sparse
 
 from sojourn.errors import ModelError, unknown_name
+from sojourn.hidden_characters import visible
 from sojourn.model.build import from_pairs
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.drn_file import Action, Automaton, Lines, read_automaton
 from sojourn.model.names import decoded
 from sojourn.model.numbers import shown
-from sojourn.model.words import visible
 
 SUM = 1e-4  # how far a row may be from summing to one: numbers in such files are often cut off (0.333333)
 ROUNDING = 1e-12  # a row that misses one by less is left as it is

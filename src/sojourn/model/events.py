@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import ModelError
+from sojourn.hidden_characters import has_control, has_hidden
 from sojourn.model.numbers import index_array, real_array, require_all, shown
-from sojourn.model.words import has_control, has_hidden
 
 if TYPE_CHECKING:
     from sojourn.model.ctmdp import CTMDP

@@ -18,8 +18,8 @@ from typing import Any, SupportsIndex, overload
 import numpy as np
 
 from sojourn.errors import ModelError, unknown_name
+from sojourn.hidden_characters import has_control, has_hidden
 from sojourn.model.numbers import shown
-from sojourn.model.words import has_control, has_hidden
 
 SHOWN = 10  # names listed in an error
 

@@ -13,13 +13,13 @@ from typing import IO, Any
 import numpy as np
 
 from sojourn.errors import ModelError
+from sojourn.hidden_characters import visible
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.event_file import COLUMNS, WHOLE, events_of_columns
 from sojourn.model.json_file import FORMAT, VERSION, header, label_keys, parse, read_names
 from sojourn.model.names import Names, encoded
 from sojourn.model.npz_guard import BROKEN, Guard
 from sojourn.model.numbers import shown
-from sojourn.model.words import visible
 
 TYPES = {
     "header": "|u1", "pair_start": "<i8", "pair_action": "<i8", "row_start": "<i8", "next_state": "<i8",

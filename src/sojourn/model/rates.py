@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import ModelError
+from sojourn.hidden_characters import has_hidden
 from sojourn.model.numbers import real_number, shown
-from sojourn.model.words import has_hidden
 
 REAL = (int, float, np.integer, np.floating, np.bool_)
 

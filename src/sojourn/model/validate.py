@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn.errors import ModelError
+from sojourn.hidden_characters import has_hidden
 from sojourn.model.numbers import require_all, shown
-from sojourn.model.words import has_hidden
 
 if TYPE_CHECKING:
     from sojourn.model.ctmdp import CTMDP

@@ -9,8 +9,8 @@ from pathlib import Path
 from sojourn.control.fit import Fit
 from sojourn.control.fit_words import event_rows, pair_table, sentences
 from sojourn.errors import ParameterError
+from sojourn.hidden_characters import visible
 from sojourn.model.files import file_path, replacing
-from sojourn.model.words import visible
 from sojourn.report.style import PAGE
 from sojourn.report.tables import html_table
 

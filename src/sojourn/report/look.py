@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from sojourn.errors import ParameterError, require
-from sojourn.model.words import visible
+from sojourn.hidden_characters import visible
 
 if TYPE_CHECKING:  # the figure that every picture is returned as; other folders take the name from here
     from matplotlib.figure import Figure as Figure

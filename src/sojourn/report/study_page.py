@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from sojourn.errors import FileError, ParameterError
+from sojourn.hidden_characters import visible
 from sojourn.learn.saving import settings_in_words
 from sojourn.model.files import replacing
-from sojourn.model.words import visible
 from sojourn.report.curves import model_labels
 from sojourn.report.figures import FIGURES
 from sojourn.report.inline import inline_svg

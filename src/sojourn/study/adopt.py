@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sojourn.errors import StoreError
+from sojourn.hidden_characters import visible
 from sojourn.model.numbers import shown
-from sojourn.model.words import visible
 from sojourn.study.code import fingerprint, versions
 from sojourn.study.compare import difference
 from sojourn.study.earlier import as_begun

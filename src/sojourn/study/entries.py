@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.errors import SojournError, unknown_name
+from sojourn.hidden_characters import visible
 from sojourn.learn.catalogue import LEARNERS, Entry, entry_from, learner_class, learner_for, needed_knowledge
 from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.events import EventTable
 from sojourn.model.names import Names, decoded, encoded
 from sojourn.model.pack import canonical, digest, pack, storable, unpack
-from sojourn.model.words import visible
 
 ARRAYS = ("pair_start", "pair_action", "row_start", "next_state", "probability", "rate", "reward", "running", "transition_reward")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.errors import FileError, ParameterError, SojournError, unknown_name
+from sojourn.hidden_characters import has_hidden
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.files import file_path, load, regular_file
@@ -20,7 +21,6 @@ from sojourn.model.names import decoded
 from sojourn.model.numbers import shown
 from sojourn.model.pack import storable
 from sojourn.model.scalars import is_number, is_whole, positive, whole
-from sojourn.model.words import has_hidden
 from sojourn.simulation.holding import holding_laws
 from sojourn.study.entries import LearnerEntry, ModelEntry
 from sojourn.study.said import as_table

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sojourn.hidden_characters import visible
 from sojourn.learn.saving import settings_in_words
 from sojourn.model.columns import stacked
-from sojourn.model.words import html_card, visible
+from sojourn.model.words import html_card
 from sojourn.study.bounds import TOLD
 from sojourn.study.failures import failure_lines
 
