@@ -297,7 +297,9 @@ class Controller:
 
     def observations(self) -> Iterator[Observation]:
         """Yield every report in order, each checked against the chain of those before."""
-        journal = self._opened()
+        with self._guard:
+            self._ready()
+            journal = self._opened()
         for entry in journal.entries():
             if isinstance(entry, Report):
                 with intact(self.path, WORDS):
@@ -328,12 +330,14 @@ class Controller:
 
         The copy needs no log: it is opened, moved and copied as one file.
         """
-        self._opened()
+        if self._closed:
+            self._opened()
         return backup(self.path, file_path(path).absolute())
 
     def replay(self) -> dict[str, Any]:
         """Throw the snapshots away and fold the whole journal anew; return how many answers would be other today."""
         with self._guard, intact(self.path, WORDS):
+            self._ready()
             journal = self._writable()
             journal.forget_snapshots()
             fold, differs = Fold(Setting.from_bytes(journal.setting), self._learner), 0

@@ -28,9 +28,13 @@ from sojourn.control.database import (
     attached,
     checksum,
     close_writing,
+    half_made,
     open_reading,
     open_writing,
+    refuse_leftovers,
+    refuse_other_journal,
     refuse_strange,
+    remove_half,
     said,
     transaction,
     without_its_log,
@@ -151,7 +155,8 @@ class Journal:
         """Make a new journal, whole or not at all; an existing file is refused."""
         if os.path.lexists(path):
             raise ControlError(f"{path} exists already; `Controller.open({str(path)!r})` goes on with it. Nothing was changed.")
-        half = path.with_name(f"{path.name}.{os.getpid()}.new")
+        refuse_leftovers(path, WORDS)
+        half = half_made(path)
         with said(path, WORDS):
             try:
                 database = open_writing(half)
@@ -168,8 +173,7 @@ class Journal:
             except OSError as error:
                 raise ControlError(f"cannot write {path} ({error.strerror}); the folder must exist and be writable.") from error
             finally:
-                for suffix in ("", "-wal", "-shm", "-journal"):
-                    Path(f"{half}{suffix}").unlink(missing_ok=True)
+                remove_half(half)
         return cls(path)
 
     # ---- opening and closing ------------------------------------------------------------------------------------
@@ -209,6 +213,10 @@ class Journal:
             with open(self.path, "rb") as file:
                 first = file.read(100)
         check_header(first, self.path)
+        try:
+            refuse_other_journal(self.path, WORDS)
+        except ControlError as error:
+            return Log(), error
         log = examine(self.path)
         if log.frames and first[18] == 1:
             return log, ControlError(stray(self.path))
