@@ -1,5 +1,6 @@
 """Copies of a controller's file: with its log, without it, made while it runs, and put back after the plant has gone on."""
 
+import errno
 import json
 import os
 import resource
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from control_plant import MODEL, Plant, drive
-from sojourn.control import wal
+from sojourn.control import lock, wal
 from sojourn.control.controller import Controller
 from sojourn.errors import ControlError, ReportError
 
@@ -50,6 +51,21 @@ def test_a_copy_of_a_crashed_controller_without_its_log_is_refused_and_left_alon
     assert Path(copy).read_bytes() == before
     shutil.copy(f"{path}-wal", f"{copy}-wal")
     assert reports(copy) == 9
+
+
+def test_a_file_that_the_system_does_not_let_us_read_is_refused_in_words(running, path, monkeypatch):
+    """Without the permission, say, or on a broken disk: of the file itself, and of the log beside it."""
+    running.close()
+    for module in (lock, wal):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "open", refusing, raising=False)
+            with pytest.raises(ControlError, match=r"cannot open .*plant\.control(-wal)? \(Permission denied\)"):
+                Controller.open(path)
+    assert reports(path) == 9
+
+
+def refusing(name: str, *_):
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(name))
 
 
 def test_an_empty_log_is_none(running, path, tmp_path):

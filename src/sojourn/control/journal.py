@@ -126,11 +126,12 @@ class Journal:
             raise ControlError(f"there is no controller at {path}; `Controller.create({str(path)!r}, ...)` makes one.")
         refuse_strange(path, WORDS)
         self.path, self.write, self._pid, self.token = path, write, os.getpid(), 0
-        self._owner = Ownership(path) if write else None
+        self._owner: Ownership | None = None
         self._database: sqlite3.Connection | None = None
         self._keeper: sqlite3.Connection | None = None
         self.torn, self.lost = False, ""
         try:
+            self._owner = Ownership(path) if write else None
             log = self._examined(accept_loss)
             with said(path, WORDS):
                 self._database = open_writing(path) if write else open_reading(path)
@@ -146,8 +147,11 @@ class Journal:
             self.head = self.checked_head()
             if write:
                 self._take_over()
-        except BaseException:
+        except BaseException as error:
             self.abandon()
+            if isinstance(error, OSError):  # of the file, or of what lies beside it
+                raise ControlError(f"cannot open {error.filename or path} ({error.strerror}); check its permissions, and the disk. "
+                                   "Nothing was changed.") from error
             raise
 
     @classmethod
