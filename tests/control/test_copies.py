@@ -408,19 +408,31 @@ def test_the_journal_that_a_kill_at_opening_or_closing_leaves_is_no_obstacle(run
         assert reports(path) == 9 and not os.path.exists(f"{path}-journal")
 
 
-@pytest.mark.parametrize("wrong", ["another page", "another content", "two pages", "an odd size"])
+@pytest.mark.parametrize("wrong", ["another page", "another content", "two pages", "another length"])
 def test_a_journal_of_more_than_the_mode_is_not_written_into_the_file(running, path, tmp_path, wrong):
     running.close()
     journal, before = journal_of(path), Path(path).read_bytes()
     at = 512 + 4 + 200
     journal = {"another page": journal[:515] + b"\2" + journal[516:], "two pages": journal + journal[512:],
                "another content": journal[:at] + b"\xff" + journal[at + 1:],
-               "an odd size": journal[:24] + struct.pack(">I", 100) + journal[28:]}[wrong]
+               "another length": journal[:16] + struct.pack(">I", 3) + journal[20:]}[wrong]
     Path(f"{path}-journal").write_bytes(journal)
     with pytest.raises(ControlError, match=r"plant\.control-journal, beside the controller"):
         Controller.open(path)
     assert Path(path).read_bytes() == before
-    Path(f"{path}-journal").write_bytes(b"no journal at all, which SQLite passes over" * 200)
+
+
+@pytest.mark.parametrize("torn", ["no journal at all", "an odd size of pages", "an odd size of sectors", "a wrong mark",
+                                  "half a page"])
+def test_a_journal_that_sqlite_passes_over_is_no_obstacle(running, path, torn):
+    """As a loss of power can leave it."""
+    running.close()
+    journal = journal_of(path)
+    other = journal[:516] + bytes(4096) + journal[-4:]
+    Path(f"{path}-journal").write_bytes({
+        "no journal at all": b"none" * 2000, "an odd size of pages": other[:24] + struct.pack(">I", 100) + other[28:],
+        "an odd size of sectors": other[:20] + struct.pack(">I", 16) + other[24:], "a wrong mark": other,
+        "half a page": journal[:2000]}[torn])
     assert reports(path) == 9
 
 

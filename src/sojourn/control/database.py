@@ -17,6 +17,7 @@ from sojourn.model.numbers import shown
 from sojourn.model.pack import digest
 
 ROLLBACK = bytes.fromhex("d9d505f920a163d7")  # the first bytes of a rollback journal
+POWERS = [2**k for k in range(5, 17)]  # bytes that a sector can have, and from the fifth on a page
 BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 
 
@@ -74,17 +75,16 @@ def refuse_other_journal(path: Path, words: Words) -> None:
     except FileNotFoundError:
         return
     with journal:
-        _, count, _, pages, sector, size = struct.unpack(">8s5I", journal.read(28).ljust(28, b"\0"))
-        length = os.fstat(journal.fileno()).st_size
-        if os.pread(journal.fileno(), 8, 0) != ROLLBACK:  # SQLite takes nothing from it either
-            return
-        harmless = 512 <= size <= 65536 and 32 <= sector <= 65536 and length <= sector + size + 8
-        record = os.pread(journal.fileno(), 4 + size, sector) if harmless else b""
+        magic, count, nonce, pages, sector, size = struct.unpack(">8s5I", journal.read(28).ljust(28, b"\0"))
+        if magic != ROLLBACK or size not in POWERS[4:] or sector not in POWERS:
+            return  # SQLite takes nothing from it either, as where the power failed before it was whole
+        record, length = os.pread(journal.fileno(), 8 + size, sector), os.fstat(journal.fileno()).st_size
     with open(path, "rb") as file:
-        first = file.read(size if harmless else 0)
-        harmless = harmless and pages * size == os.fstat(file.fileno()).st_size
-    if harmless and count and len(record) == 4 + size:
-        harmless = record[:4] == b"\0\0\0\1" and _unversioned(record[4:]) == _unversioned(first)
+        first, here = file.read(size), os.fstat(file.fileno()).st_size
+    harmless = length <= sector + 8 + size and pages * size == here
+    number, page, mark = record[:4], record[4:-4], record[-4:]
+    if count and len(record) == 8 + size and int.from_bytes(mark, "big") == (nonce + sum(page[size - 200:0:-200])) % 2**32:
+        harmless = harmless and number == b"\0\0\0\1" and _unversioned(page) == _unversioned(first)
     if not harmless:
         name = f"{path.name}-journal"
         raise words.error(f"{name}, beside {words.name} {path}, is SQLite's journal of another file, such as the one whose place "
