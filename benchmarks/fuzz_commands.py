@@ -49,7 +49,8 @@ WORDS = [
 ]
 FILES = [
     "good.json", "good.npz", "cut.json", "cut.npz", "empty.json", "folder", "folder.json", "none.json", "none/none.npz",
-    "good.toml", "cut.toml", "good.sqlite", "cut.sqlite", "empty.sqlite", "none.sqlite", "text.sqlite", ".", "", "/",
+    "good.toml", "cut.toml", "good.control", "cut.control", "good.csv", "cut.csv",
+    "good.sqlite", "cut.sqlite", "empty.sqlite", "none.sqlite", "text.sqlite", ".", "", "/",
     "/dev/null", "\udcff.json", "a\n.json", "é.npz", "new.json", "new.npz", "x" * 300 + ".json", "locked/x.json",
 ]
 OUTPUTS = [
@@ -77,6 +78,9 @@ name = "random"
 """
 
 
+LOG = "state,action,holding_time,next_state\n" + "A,quick,0.5,B\nB,slow,1.5,C\nC,quick,0.2,A\n" * 20
+
+
 def prepare(folder: Path) -> None:
     """Fill the folder with good, damaged and odd files."""
     model = sojourn.make("three-state")
@@ -94,6 +98,13 @@ def prepare(folder: Path) -> None:
         Study("fuzz", models=["two-state"], learners=["random"], epochs=100, replications=2, checkpoints=5, store=store).run(
             workers=1
         )
+    control = folder / "good.control"
+    if not control.exists():
+        with sojourn.Controller.create(control, model.knowledge(), learner="ct-ce", start="A", safe_action="slow") as made:
+            made.report(1, 0.4, "C")
+    (folder / "cut.control").write_bytes(control.read_bytes()[:9000])
+    (folder / "good.csv").write_text(LOG)
+    (folder / "cut.csv").write_text(LOG[:50])
     (folder / "cut.sqlite").write_bytes(store.read_bytes()[:9000])
     (folder / "empty.sqlite").touch()
     (folder / "text.sqlite").write_text("no store at all " * 200)
@@ -153,6 +164,17 @@ def value_of(parameter: click.Parameter, words: list[str], rng: np.random.Genera
             "study learner": ["random"],
             "learn name": ["random", "default", "ct-ucrl"],
             "zoo name": ["admission"],
+            "fit log": ["good.csv"],
+            "control path": [f"made-{rng.integers(10**9)}"] if words[-1] == "create" else ["good.control"],
+            "control model": ["three-state"],
+            "control log": ["good.csv"],
+            "control target": [f"copy-{rng.integers(10**9)}"],
+            "control seq": [str(rng.integers(1, 30))],
+            "control holding_time": ["0.5", "1e-3"],
+            "control state": ["A", "B"],
+            "control next_state": ["A", "B", "C"],
+            "control start": ["A"],
+            "control learner": ["ct-ce", "default"],
         }
         outs = {"export": ["new.csv", "new.parquet"], "merge": ["merged.sqlite"], "report": ["new.html"], "plot": ["figures"]}
         stores = {"run": ["run.sqlite"]}
@@ -181,6 +203,11 @@ def value_of(parameter: click.Parameter, words: list[str], rng: np.random.Genera
         return str(pick(rng, MODELS if rng.random() < 0.7 else FILES))
     if name == "file":
         return str(pick(rng, ["good.toml", "good.toml", "cut.toml", "none.toml", "folder", ""]))
+    if name in ("path", "log"):
+        own = "good.csv" if name == "log" else "good.control"
+        return str(pick(rng, [own, "new.control"] if rng.random() < 0.5 else FILES))
+    if name in ("state", "next_state", "action", "start", "safe_action"):
+        return str(pick(rng, ["A", "B", "quick", "fire", *WORDS]))
     if name in ("store", "stores"):
         return str(pick(rng, ["good.sqlite", "good.sqlite", "new.sqlite"] if rng.random() < 0.5 else FILES))
     if name in ("learner", "name", "learner_name"):
@@ -273,7 +300,7 @@ def fuzz(count: int, seconds: float | None, seed: int, only: set[str] | None = N
                     prepare(Path())
                 words = line(commands, np.random.default_rng([seed, number]))
                 answer, said = run(words)
-                command = " ".join(words[: 2 if words[:1] == ["study"] else 1])
+                command = " ".join(words[: 2 if words[:1] in (["study"], ["control"]) else 1])
                 command = command if any(" ".join(path) == command for path, _ in commands) else "(other)"
                 good = answer in CODES and ("Traceback" not in said or command == "study repeat")
                 counts[command, answer if good else "failed"] += 1
@@ -289,10 +316,10 @@ def fuzz(count: int, seconds: float | None, seed: int, only: set[str] | None = N
 def table(counts: Counter) -> list[str]:
     """Return the counts as lines."""
     answers = [0, 1, 2, 130, 141, "failed"]
-    lines = [f"{'command':18}{'lines':>7}" + "".join(f"{f'exit {a}' if a != 'failed' else a:>10}" for a in answers)]
+    lines = [f"{'command':20}{'lines':>7}" + "".join(f"{f'exit {a}' if a != 'failed' else a:>10}" for a in answers)]
     for command in [*sorted({c for c, _ in counts}), "all"]:
         row = [sum(n for (c, a), n in counts.items() if command in (c, "all") and a == answer) for answer in answers]
-        lines.append(f"{command:18}{sum(row):>7}" + "".join(f"{n:>10}" for n in row))
+        lines.append(f"{command:20}{sum(row):>7}" + "".join(f"{n:>10}" for n in row))
     return lines
 
 

@@ -33,6 +33,11 @@ def test_initials_and_parts_of_a_name_are_understood(typed, meant):
 def test_a_keyword_that_there_is_not_is_a_type_error_that_names_the_nearest():
     model = sojourn.make("two-state")
     for call, words in ((lambda: sojourn.simulate(model, [0, 0], epochs=9), r"simulate\(\) .* 'epochs'; did you mean 'max_epochs'"),
+                        (lambda: sojourn.fit({}, confidnce=0.9), r"fit\(\) has no keyword .*; did you mean 'confidence'"),
+                        (lambda: sojourn.Session("ct-ce", 0, knowlege=None), r"Session\(\) has .*; did you mean 'knowledge'"),
+                        (lambda: sojourn.Study("x", epoch=1), r"Study\(\) has no keyword .*; did you mean 'epochs'"),
+                        (lambda: sojourn.Controller.create("x", None, lerner="ct-ce"),
+                         r"Controller\.create\(\) has .*; did you mean 'learner'\? Known: false_alarms, "),
                         (lambda: sojourn.Choice(rate={1: 1.0}), r"Choice\(\) has no keyword named 'rate'; did you mean 'rates'"),
                         (lambda: sojourn.solve(model, tol=1e-6), r"solve\(\) has no keyword named 'tol'; did you mean 'tolerance'"),
                         (lambda: sojourn.difficulty(model, bounds=(1, 2)), "'bounds'; did you mean 'rate_bounds'")):

@@ -119,7 +119,7 @@ def unknown_attribute(module: str, name: str, known: Iterable[str]) -> str:
 def names_keywords(function: Callable[P, R]) -> Callable[P, R]:
     """Let the TypeError for a keyword that `function` does not have name the nearest one that it has."""
     code = function.__code__
-    known = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
+    known = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name not in ("self", "cls")]
 
     @wraps(function)
     def call(*given: P.args, **named: P.kwargs) -> R:

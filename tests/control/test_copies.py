@@ -1,19 +1,22 @@
 """Copies of a controller's file: with its log, without it, made while it runs, and put back after the plant has gone on."""
 
+import errno
 import json
 import os
 import resource
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from control_plant import MODEL, Plant, drive
-from sojourn.control import wal
+from sojourn.control import lock, wal
 from sojourn.control.controller import Controller
 from sojourn.errors import ControlError, ReportError
 
@@ -48,6 +51,21 @@ def test_a_copy_of_a_crashed_controller_without_its_log_is_refused_and_left_alon
     assert Path(copy).read_bytes() == before
     shutil.copy(f"{path}-wal", f"{copy}-wal")
     assert reports(copy) == 9
+
+
+def test_a_file_that_the_system_does_not_let_us_read_is_refused_in_words(running, path, monkeypatch):
+    """Without the permission, say, or on a broken disk: of the file itself, and of the log beside it."""
+    running.close()
+    for module in (lock, wal):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "open", refusing, raising=False)
+            with pytest.raises(ControlError, match=r"cannot open .*plant\.control(-wal)? \(Permission denied\)"):
+                Controller.open(path)
+    assert reports(path) == 9
+
+
+def refusing(name: str, *_):
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(name))
 
 
 def test_an_empty_log_is_none(running, path, tmp_path):
@@ -353,6 +371,101 @@ def test_the_log_of_the_file_whose_place_a_backup_took_is_not_read_into_it(runni
     assert Path(crashed).read_bytes() == before
     os.rename(f"{crashed}-wal", tmp_path / "old")
     assert reports(crashed) == 9
+
+
+def journal_of(path: str | Path) -> bytes:
+    """The rollback journal that SQLite has made of `path` when a kill meets it at changing the journal's mode."""
+    first, length, nonce = Path(path).read_bytes()[:4096], os.path.getsize(path), 12345
+    mark = (nonce + sum(first[i] for i in range(4096 - 200, 0, -200))) % 2**32
+    head = bytes.fromhex("d9d505f920a163d7") + struct.pack(">5I", 1, nonce, length // 4096, 512, 4096)
+    return head.ljust(512, b"\0") + struct.pack(">I", 1) + first + struct.pack(">I", mark)
+
+
+def test_the_journal_of_the_file_whose_place_a_backup_took_is_not_written_into_it(running, path, tmp_path):
+    """A kill while a controller is closed leaves its first page in FILE-journal; SQLite would cut or lengthen the backup by it."""
+    running.backup(tmp_path / "kept")
+    with Controller.open(tmp_path / "kept") as grown:
+        drive(grown, Plant(MODEL, grown.status()["state"]), 300)
+        grown.backup(tmp_path / "large")
+    for copy, other in (("kept", "large"), ("large", "kept")):
+        copy = shutil.copy(tmp_path / copy, tmp_path / f"restored {copy}")
+        (tmp_path / f"{copy.name}-journal").write_bytes(journal_of(running.path if other == "kept" else tmp_path / other))
+        before = copy.read_bytes()
+        for write in (False, True):
+            with pytest.raises(ControlError, match=f"Move {copy.name}-journal to another folder.*Nothing was changed"):
+                Controller.open(copy, write=write)
+        assert copy.read_bytes() == before
+        (tmp_path / f"{copy.name}-journal").unlink()
+        assert reports(str(copy)) in (9, 309)
+
+
+def test_the_journal_that_a_kill_at_opening_or_closing_leaves_is_no_obstacle(running, path, tmp_path):
+    running.close()
+    for header in (b"\1", b"\2"):  # the kill came before, or after, the first page was written
+        journal, old = journal_of(path), Path(path).read_bytes()
+        Path(f"{path}-journal").write_bytes(journal)
+        Path(path).write_bytes(old[:18] + header * 2 + old[20:27] + bytes([old[27] + 1]) + old[28:])
+        assert reports(path) == 9 and not os.path.exists(f"{path}-journal")
+
+
+@pytest.mark.parametrize("wrong", ["another page", "another content", "two pages", "another length"])
+def test_a_journal_of_more_than_the_mode_is_not_written_into_the_file(running, path, tmp_path, wrong):
+    running.close()
+    journal, before = journal_of(path), Path(path).read_bytes()
+    at = 512 + 4 + 200
+    journal = {"another page": journal[:515] + b"\2" + journal[516:], "two pages": journal + journal[512:],
+               "another content": journal[:at] + b"\xff" + journal[at + 1:],
+               "another length": journal[:16] + struct.pack(">I", 3) + journal[20:]}[wrong]
+    Path(f"{path}-journal").write_bytes(journal)
+    with pytest.raises(ControlError, match=r"plant\.control-journal, beside the controller"):
+        Controller.open(path)
+    assert Path(path).read_bytes() == before
+
+
+@pytest.mark.parametrize("torn", ["no journal at all", "an odd size of pages", "an odd size of sectors", "a wrong mark",
+                                  "half a page"])
+def test_a_journal_that_sqlite_passes_over_is_no_obstacle(running, path, torn):
+    """As a loss of power can leave it."""
+    running.close()
+    journal = journal_of(path)
+    other = journal[:516] + bytes(4096) + journal[-4:]
+    Path(f"{path}-journal").write_bytes({
+        "no journal at all": b"none" * 2000, "an odd size of pages": other[:24] + struct.pack(">I", 100) + other[28:],
+        "an odd size of sectors": other[:20] + struct.pack(">I", 16) + other[24:], "a wrong mark": other,
+        "half a page": journal[:2000]}[torn])
+    assert reports(path) == 9
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-journal"])
+def test_a_new_file_is_not_made_where_what_another_one_left_would_be_read_into_it(running, path, tmp_path, suffix):
+    """It was made, and the next opening refused it, or wrote the leftovers into it."""
+    (tmp_path / f"new{suffix}").write_bytes(Path(f"{path}-wal").read_bytes())
+    for make in (lambda: Controller.create(tmp_path / "new", MODEL.knowledge(), "ct-ce", ("up", 0)),
+                 lambda: running.backup(tmp_path / "new")):
+        with pytest.raises(ControlError, match=f"new{suffix} lies where .* would be made.*Move it.*Nothing was changed"):
+            make()
+    assert [file.name for file in tmp_path.iterdir() if file.name.startswith("new")] == [f"new{suffix}"]
+
+
+def test_what_a_killed_process_of_the_same_number_left_half_made_is_made_anew(running, path, tmp_path):
+    """In a container every process is number 1: `create` ended with "table meta already exists", `backup` with "not a database"."""
+    for name, left in (("made", Path(path).read_bytes()), ("kept", b"half of something" * 999)):
+        for number in (f"{os.getpid()}.{threading.get_native_id()}", os.getpid()):
+            (tmp_path / f"{name}.{number}.new").write_bytes(left)
+    Controller.create(tmp_path / "made", MODEL.knowledge(), "ct-ce", ("up", 0)).close()
+    running.backup(tmp_path / "kept")
+    assert reports(str(tmp_path / "made")) == 0 and reports(str(tmp_path / "kept")) == 9
+
+
+def test_a_backup_can_be_made_where_the_last_report_found_no_room(running, path, tmp_path):
+    """On another disk, say; it was refused because "the controller is closed", which it was not."""
+    before = list(running.observations())
+    running._drop()
+    assert running.backup(tmp_path / "kept")["reports"] == 9
+    running._drop()
+    assert list(running.observations()) == before
+    running._drop()
+    assert running.replay()["reports"] == 9
 
 
 # ---- files of the releases before there was a mark -----------------------------------------------------------------

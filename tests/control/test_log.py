@@ -39,6 +39,28 @@ def test_files_frames_and_columns_give_the_same_rows(tmp_path):
         assert read_log(log).reward.tolist() == GOOD["reward"]
 
 
+@pytest.mark.parametrize("head", ["", "state,action,holding_time,next_state\n"])
+def test_a_csv_file_without_ends_of_lines_is_not_read_into_memory(tmp_path, head):
+    """64 GB of nothing that take no place on the disk were read until no memory was left."""
+    path = tmp_path / "log.csv"
+    path.write_text(head)
+    with open(path, "r+b") as file:
+        file.truncate(1 << 36)
+    with pytest.raises(FileError, match="a line of more than 1,000,000 characters"):
+        read_log(path)
+
+
+def test_a_csv_file_of_very_many_columns_is_refused(tmp_path):
+    """7 MB took 3.7 GB."""
+    (tmp_path / "log.csv").write_text(",".join(map(str, range(2000))) + "\n")
+    with pytest.raises(FileError, match="has 2,000 columns; a log may have 1,000"):
+        read_log(tmp_path / "log.csv")
+    (tmp_path / "log.csv").write_text("state," * 900 + "\n")
+    with pytest.raises(FileError, match="each once") as told:
+        read_log(tmp_path / "log.csv")
+    assert len(str(told.value)) < 500
+
+
 def test_whole_numbers_in_a_file_are_whole_numbers_and_columns_can_be_renamed(tmp_path):
     (tmp_path / "log.csv").write_text("from,action,duration,to\n10,go,1,9\n9,go,2,10\n")
     found = read_log(tmp_path / "log.csv", columns={"from": "state", "to": "next_state", "duration": "holding_time"})

@@ -1,6 +1,7 @@
 """Reading a store runs nothing that is named in it, and what names hold is shown, never obeyed."""
 
 import os
+import struct
 import sys
 
 import matplotlib
@@ -155,6 +156,18 @@ def test_devices_pipes_and_huge_files_are_no_studies_and_no_stores(tmp_path, mon
     (tmp_path / "long.toml").write_text("#" * 101)
     with pytest.raises(FileError, match="more than 100 bytes"):
         read_study(tmp_path / "long.toml")
+
+
+def test_the_journal_of_another_file_is_not_written_into_a_store(tmp_path):
+    study = Study("a", models=["two-state"], learners=["random"], epochs=10, replications=1, store=tmp_path / "a.sqlite")
+    study.run(workers=1)
+    before = (tmp_path / "a.sqlite").read_bytes()
+    head = bytes.fromhex("d9d505f920a163d7") + struct.pack(">5I", 0, 1, 3, 512, 4096)  # of a file of three pages
+    (tmp_path / "a.sqlite-journal").write_bytes(head.ljust(512, b"\0"))
+    for write in (False, True):
+        with pytest.raises(StoreError, match=r"Move a\.sqlite-journal to another folder"):
+            Store(tmp_path / "a.sqlite", write=write)
+    assert (tmp_path / "a.sqlite").read_bytes() == before
 
 
 @pytest.mark.parametrize(("table", "column"), [

@@ -146,12 +146,30 @@ def test_a_learners_value_is_tried_even_when_no_model_could_be_built(small_raw):
 @pytest.mark.parametrize(("text", "words"), [
     ("x = " + "[" * 100_000, "nests its brackets too deep"),
     ("x = " + "9" * 5000, "is not TOML"),
+    ("a" + ".a" * 20_000 + " = 1", "a key of more than 100 parts"),  # 400 kB took longer than a minute
+    ("x = {a" + r'."\""' * 20_000 + " = 1}", "a key of more than 100 parts"),
+    ("[a" + " . 'a'" * 20_000 + "]", "a key of more than 100 parts"),
 ])
 def test_a_file_that_tomllib_gives_up_on_is_refused_in_words(tmp_path, text, words):
     path = tmp_path / "deep.toml"
     path.write_text(text)
     with pytest.raises(FileError, match=words):
         read_study(path)
+
+
+def test_a_study_file_that_is_too_long_is_told_of_no_way_that_there_is_not(tmp_path, monkeypatch):
+    monkeypatch.setattr("sojourn.study.spec.MAX_BYTES", 100)
+    (tmp_path / "long.toml").write_text("#" * 101)
+    with pytest.raises(FileError) as told:
+        read_study(tmp_path / "long.toml")
+    assert "a study never needs as much" in str(told.value) and "max_bytes" not in str(told.value)
+
+
+def test_of_very_many_problems_the_first_are_said(tmp_path):
+    (tmp_path / "many.toml").write_text("".join(f"[a{i}]\n" for i in range(500)))
+    with pytest.raises(ParameterError, match=r"has 50\d problems") as told:
+        read_study(tmp_path / "many.toml")
+    assert str(told.value).count("\n") == 31 and str(told.value).splitlines()[-1].endswith(" more")
 
 
 @pytest.mark.parametrize("path", ["", "a\0b", "\ud800.toml"])

@@ -12,6 +12,7 @@ import click
 from sojourn.cli.common import (
     NUMBER,
     WHOLE,
+    echo,
     folded,
     json_option,
     learner_names,
@@ -118,7 +119,7 @@ def built(model: Any, options: dict[str, Any]) -> Any:
         warnings.simplefilter("always")
         made = learner_for(model, options["name"], knowledge=knowledge, seed=options["seed"], parameters=given, folder=here)
     for warning in said:
-        click.echo(f"warning: {for_shell(str(warning.message))}", err=True)
+        echo(f"warning: {for_shell(str(warning.message))}", err=True)
     return made
 
 

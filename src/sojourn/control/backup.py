@@ -9,7 +9,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sojourn.control.database import said, transaction
+from sojourn.control.database import half_made, refuse_leftovers, remove_half, said, transaction
 from sojourn.control.journal import Head, Journal, close_entries
 from sojourn.control.schema import WORDS, sync_folder
 from sojourn.errors import ControlError
@@ -25,7 +25,8 @@ def backup(path: Path, target: Path) -> dict[str, Any]:
     """
     if os.path.lexists(target):
         raise ControlError(f"{target} exists already; a backup never replaces a file. Choose another path. Nothing was changed.")
-    half = target.with_name(f"{target.name}.{os.getpid()}.new")
+    refuse_leftovers(target, COPY)
+    half = half_made(target)
     source = Journal(path, write=False)
     try:
         with said(target, COPY):
@@ -42,9 +43,7 @@ def backup(path: Path, target: Path) -> dict[str, Any]:
         raise ControlError(f"cannot write {target} ({error.strerror}); the folder must exist and be writable.") from error
     finally:
         source.close()
-        for suffix in ("", "-journal", "-wal", "-shm"):
-            with contextlib.suppress(OSError):  # where nothing can be written, nothing is there
-                Path(f"{half}{suffix}").unlink(missing_ok=True)
+        remove_half(half)
     return {"reports": head.seq, "notes": head.note, "chain": head.chain.hex()}
 
 

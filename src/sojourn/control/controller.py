@@ -25,7 +25,7 @@ from sojourn.control.said_events import read_silent
 from sojourn.control.schema import WORDS
 from sojourn.control.setting import Setting, checked_setting
 from sojourn.control.values import read, written
-from sojourn.errors import ControlError, ParameterError, ReportError, SojournError
+from sojourn.errors import ControlError, ParameterError, ReportError, SojournError, names_keywords
 from sojourn.learn.estimate import Estimate
 from sojourn.learn.event_estimate import EventEstimate
 from sojourn.learn.learner import MAX_CHUNK
@@ -93,6 +93,7 @@ class Controller:
             _OPEN.add(self)
 
     @classmethod
+    @names_keywords
     def create(cls, path: str | PathLike[str], knowledge: Any, learner: str | type = "default", start: Any = None, *, seed: int = 0,
                parameters: Mapping[str, Any] | None = None, safe_action: Any = None, forbidden: Any = None, shadow: bool = False,
                window: int = 100, false_alarms: float = 0.01, max_late: int = 0) -> Controller:
@@ -149,6 +150,7 @@ class Controller:
         with self._guard:
             return self._ready().answer
 
+    @names_keywords
     def report(self, seq: int, holding_time: float, next_state: Any, reward: float | None = None, action: Any = None,
                event: Any = None, silent: Mapping[str, int] | None = None) -> Any:
         """Say how report number `seq` went; return the next action, after the report is durable.
@@ -297,7 +299,9 @@ class Controller:
 
     def observations(self) -> Iterator[Observation]:
         """Yield every report in order, each checked against the chain of those before."""
-        journal = self._opened()
+        with self._guard:
+            self._ready()
+            journal = self._opened()
         for entry in journal.entries():
             if isinstance(entry, Report):
                 with intact(self.path, WORDS):
@@ -328,12 +332,14 @@ class Controller:
 
         The copy needs no log: it is opened, moved and copied as one file.
         """
-        self._opened()
+        if self._closed:
+            self._opened()
         return backup(self.path, file_path(path).absolute())
 
     def replay(self) -> dict[str, Any]:
         """Throw the snapshots away and fold the whole journal anew; return how many answers would be other today."""
         with self._guard, intact(self.path, WORDS):
+            self._ready()
             journal = self._writable()
             journal.forget_snapshots()
             fold, differs = Fold(Setting.from_bytes(journal.setting), self._learner), 0

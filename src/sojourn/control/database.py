@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import struct
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +16,8 @@ from sojourn.errors import FileError, ModelError, ParameterError, ReportError, S
 from sojourn.model.numbers import shown
 from sojourn.model.pack import digest
 
+ROLLBACK = bytes.fromhex("d9d505f920a163d7")  # the first bytes of a rollback journal
+POWERS = [2**k for k in range(5, 17)]  # bytes that a sector can have, and from the fifth on a page
 BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 
 
@@ -34,6 +38,64 @@ def refuse_strange(path: Path, words: Words) -> None:
         if os.path.lexists(beside) and not beside.is_file():
             raise words.error(f"{beside}, beside {words.name} {path}, is not a regular file; SQLite keeps a log under that name. "
                               "Move it to another folder, then open it again. Nothing was changed.")
+
+
+def refuse_leftovers(path: Path, words: Words) -> None:
+    """Raise where what SQLite kept for another file lies beside the new file `path`: it would be read into the new one."""
+    for suffix in ("-wal", "-journal"):
+        beside = Path(f"{path}{suffix}")
+        if os.path.lexists(beside) and (not beside.is_file() or beside.stat().st_size):
+            raise words.error(f"{beside.name} lies where {words.name} {path} would be made, and belongs to a file that was there "
+                              "before. Move it to another folder, or choose another path. Nothing was changed.")
+
+
+def half_made(path: Path) -> Path:
+    """Return the name under which this thread makes the new file `path`; what a killed process has left there is removed."""
+    half = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_native_id()}.new")
+    remove_half(half)
+    return half
+
+
+def remove_half(half: Path) -> None:
+    """Remove a file that is not needed any more, with all that SQLite keeps beside it."""
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        with contextlib.suppress(OSError):  # where nothing can be written, nothing is there
+            Path(f"{half}{suffix}").unlink(missing_ok=True)
+
+
+def refuse_other_journal(path: Path, words: Words) -> None:
+    """Raise where a rollback journal lies beside `path` that this program did not leave there: SQLite would write it into the file,
+    and cut or lengthen the file, whatever file it belongs to.
+
+    What a kill of ours can leave there is one page, the first, with another mode of the journal and another count of changes: to
+    write that back changes nothing.  The layout: https://www.sqlite.org/fileformat2.html#the_rollback_journal
+    """
+    try:
+        journal = open(f"{path}-journal", "rb")  # noqa: SIM115 - closed by the `with` below
+    except FileNotFoundError:
+        return
+    with journal:
+        magic, count, nonce, pages, sector, size = struct.unpack(">8s5I", journal.read(28).ljust(28, b"\0"))
+        if magic != ROLLBACK or size not in POWERS[4:] or sector not in POWERS:
+            return  # SQLite takes nothing from it either, as where the power failed before it was whole
+        record, length = os.pread(journal.fileno(), 8 + size, sector), os.fstat(journal.fileno()).st_size
+    with open(path, "rb") as file:
+        first, here = file.read(size), os.fstat(file.fileno()).st_size
+    harmless = length <= sector + 8 + size and pages * size == here
+    number, page, mark = record[:4], record[4:-4], record[-4:]
+    if count and len(record) == 8 + size and int.from_bytes(mark, "big") == (nonce + sum(page[size - 200:0:-200])) % 2**32:
+        harmless = harmless and number == b"\0\0\0\1" and _unversioned(page) == _unversioned(first)
+    if not harmless:
+        name = f"{path.name}-journal"
+        raise words.error(f"{name}, beside {words.name} {path}, is SQLite's journal of another file, such as the one whose place "
+                          "this copy took; or another program was changing this file when it was stopped. Move "
+                          f"{name} to another folder, then open it again; in the second case open it with that program first. "
+                          "Nothing was changed.")
+
+
+def _unversioned(page: bytes) -> bytes:
+    """Return the first page without what every change of the journal's mode changes: modes, counts of changes, SQLite's version."""
+    return page[:18] + page[20:24] + page[28:92] + page[100:]
 
 
 def open_writing(path: Path) -> sqlite3.Connection:

@@ -16,7 +16,7 @@ from sojourn.control.fit_events import counted_events, event_intervals, likely_e
 from sojourn.control.fit_knowledge import note_wrong_bounds, seen_knowledge
 from sojourn.control.log import Log, read_log
 from sojourn.control.log_unfinished import knowing, unfinished
-from sojourn.errors import ParameterError, SojournError
+from sojourn.errors import ParameterError, SojournError, names_keywords
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.learn.counts import Counts
 from sojourn.learn.estimate import Estimate, estimated
@@ -129,6 +129,7 @@ class Fit:
                 f"policy now earns at least {low:.6g}, and no policy more than {high:.6g}; {len(self.notes)} notes>")
 
 
+@names_keywords
 def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = None, reward: Any = None, running: Any = None,
         rate_bounds: tuple[float, float] | None = None, columns: Mapping[str, str] | None = None, contiguous: bool = True,
         max_bytes: int | None = None) -> Fit:

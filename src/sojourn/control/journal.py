@@ -28,9 +28,13 @@ from sojourn.control.database import (
     attached,
     checksum,
     close_writing,
+    half_made,
     open_reading,
     open_writing,
+    refuse_leftovers,
+    refuse_other_journal,
     refuse_strange,
+    remove_half,
     said,
     transaction,
     without_its_log,
@@ -122,11 +126,12 @@ class Journal:
             raise ControlError(f"there is no controller at {path}; `Controller.create({str(path)!r}, ...)` makes one.")
         refuse_strange(path, WORDS)
         self.path, self.write, self._pid, self.token = path, write, os.getpid(), 0
-        self._owner = Ownership(path) if write else None
+        self._owner: Ownership | None = None
         self._database: sqlite3.Connection | None = None
         self._keeper: sqlite3.Connection | None = None
         self.torn, self.lost = False, ""
         try:
+            self._owner = Ownership(path) if write else None
             log = self._examined(accept_loss)
             with said(path, WORDS):
                 self._database = open_writing(path) if write else open_reading(path)
@@ -142,8 +147,11 @@ class Journal:
             self.head = self.checked_head()
             if write:
                 self._take_over()
-        except BaseException:
+        except BaseException as error:
             self.abandon()
+            if isinstance(error, OSError):  # of the file, or of what lies beside it
+                raise ControlError(f"cannot open {error.filename or path} ({error.strerror}); check its permissions, and the disk. "
+                                   "Nothing was changed.") from error
             raise
 
     @classmethod
@@ -151,7 +159,8 @@ class Journal:
         """Make a new journal, whole or not at all; an existing file is refused."""
         if os.path.lexists(path):
             raise ControlError(f"{path} exists already; `Controller.open({str(path)!r})` goes on with it. Nothing was changed.")
-        half = path.with_name(f"{path.name}.{os.getpid()}.new")
+        refuse_leftovers(path, WORDS)
+        half = half_made(path)
         with said(path, WORDS):
             try:
                 database = open_writing(half)
@@ -168,8 +177,7 @@ class Journal:
             except OSError as error:
                 raise ControlError(f"cannot write {path} ({error.strerror}); the folder must exist and be writable.") from error
             finally:
-                for suffix in ("", "-wal", "-shm", "-journal"):
-                    Path(f"{half}{suffix}").unlink(missing_ok=True)
+                remove_half(half)
         return cls(path)
 
     # ---- opening and closing ------------------------------------------------------------------------------------
@@ -209,6 +217,10 @@ class Journal:
             with open(self.path, "rb") as file:
                 first = file.read(100)
         check_header(first, self.path)
+        try:
+            refuse_other_journal(self.path, WORDS)
+        except ControlError as error:
+            return Log(), error
         log = examine(self.path)
         if log.frames and first[18] == 1:
             return log, ControlError(stray(self.path))

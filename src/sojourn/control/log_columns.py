@@ -7,11 +7,11 @@ which says what is wrong and where.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from sojourn.errors import FileError, require
 from sojourn.model.numbers import shown
 
 CHUNK = 65536
+MAX_LINE = 10**6  # characters of a line in a CSV file: without an end it would be read into memory as a whole
+MAX_COLUMNS = 1000
 SILENT = "silent:"  # begins the name of a column
 
 
@@ -171,15 +173,26 @@ def _header(path: Path) -> list[str]:
     """Return the names of the columns as they stand in the first line, each once."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as stream:
-            header = next(csv.reader(stream), [])
+            header = next(csv.reader(_lines(stream, path)), [])
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise FileError(f"{str(path)!r} cannot be read as CSV: {error}.") from error
     names = [name.strip() for name in header]
+    if len(names) > MAX_COLUMNS:
+        raise FileError(f"{str(path)!r} has {len(names):,} columns; a log may have {MAX_COLUMNS:,}. Keep those that it needs.")
     if not any(names):
         raise FileError(f"{str(path)!r} has an empty first line; the first line must name the columns.")
     if len(set(names)) < len(names):
-        raise FileError(f"{str(path)!r} begins with {', '.join(names)}; the first line must name the columns, each once.")
+        begin = shown(", ".join(names), 200)
+        raise FileError(f"{str(path)!r} begins with {begin}; the first line must name the columns, each once.")
     return header
+
+
+def _lines(stream: IO[str], path: Path) -> Iterator[str]:
+    """Yield the lines of a CSV file, none longer than MAX_LINE."""
+    while line := stream.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise FileError(f"{str(path)!r} has a line of more than {MAX_LINE:,} characters; it is no log as a CSV file.")
+        yield line
 
 
 def _csv_columns(path: Path, renamed: Mapping[str, str]) -> dict[str, Any]:
@@ -187,7 +200,7 @@ def _csv_columns(path: Path, renamed: Mapping[str, str]) -> dict[str, Any]:
     header = [name.strip() for name in _header(path)]
     try:
         with open(path, encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream)
+            reader = csv.reader(_lines(stream, path))
             next(reader)
             parts: dict[str, list[np.ndarray]] = {name: [] for name in header}
             index: dict[str, dict[Any, int]] = {name: {} for name in header if not _is_numeric(renamed.get(name, name))}

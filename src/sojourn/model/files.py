@@ -82,8 +82,12 @@ def save(model: CTMDP, path: str | os.PathLike[str]) -> None:
         raise FileError(f"cannot write {str(file)!r}: {error}") from error
 
 
-def regular_file(path: str | os.PathLike[str], what: str, max_bytes: int | None = None, most: int = 2**32) -> bytes:
-    """Return the bytes of a file that is a file (no folder, device or pipe) of at most `max_bytes`, or of `most`."""
+def regular_file(path: str | os.PathLike[str], what: str, max_bytes: int | None = None, most: int = 2**32,
+                 fixed: bool = False) -> bytes:
+    """Return the bytes of a file that is a file (no folder, device or pipe) of at most `max_bytes`, or of `most`.
+
+    `fixed`: nobody can ask for more.
+    """
     file = file_path(path)
     _check_room(max_bytes)
     room = most if max_bytes is None else max_bytes
@@ -97,7 +101,8 @@ def regular_file(path: str | os.PathLike[str], what: str, max_bytes: int | None 
     except OSError as error:
         raise FileError(f"cannot read {str(file)!r}: {error.strerror or error}. Check the path and its permissions.") from error
     if max(size, len(data)) > room:
-        raise FileError(f"{str(file)!r} has more than {room:,} bytes; if you trust it, allow more: `max_bytes=...`.")
+        remedy = f"{what} never needs as much" if fixed else "if you trust it, allow more: `max_bytes=...`"
+        raise FileError(f"{str(file)!r} has more than {room:,} bytes; {remedy}.")
     return data
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from sojourn.errors import ParameterError, ReportError
+from sojourn.errors import ParameterError, ReportError, names_keywords
 from sojourn.learn.abilities import Acting, Planning, abilities_of, called, structure_of
 from sojourn.learn.catalogue import is_named
 from sojourn.learn.catalogue import learner as made_learner
@@ -72,6 +72,7 @@ class Session:
     ('C', 2, 2, 1)
     """
 
+    @names_keywords
     def __init__(self, learner: str | type | Planning | Acting, state: Any, knowledge: Knowledge | None = None, seed: Seed = 0,
                  parameters: Mapping[str, Any] | None = None):
         if is_named(learner):

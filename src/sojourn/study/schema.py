@@ -11,7 +11,16 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from sojourn.control.database import Words, intact, open_reading, open_writing, refuse_strange, said, transaction
+from sojourn.control.database import (
+    Words,
+    intact,
+    open_reading,
+    open_writing,
+    refuse_other_journal,
+    refuse_strange,
+    said,
+    transaction,
+)
 from sojourn.errors import ParameterError, StoreError
 
 P = ParamSpec("P")
@@ -56,6 +65,8 @@ def connect(path: Path, write: bool) -> sqlite3.Connection:
     if path.exists() and not path.is_file():
         raise StoreError(f"{path} is not a regular file; a store is one. Choose another --store.")
     refuse_strange(path, WORDS)
+    if path.exists():
+        refuse_other_journal(path, WORDS)
     with speaking(path):
         return open_writing(path) if write else open_reading(path)
 

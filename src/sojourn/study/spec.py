@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,9 @@ from sojourn.study.toml import to_toml
 
 STUDY_KEYS = ("name", "epochs", "time", "replications", "seed", "checkpoints", "common_random_numbers", "start")
 MAX_BYTES = 10**7  # of a study file
+# a.b.c. ... of 100 parts: Python's reader takes the square of their number
+DEEP_KEY = re.compile(r"""(?:\.[ \t]*(?:[\w-]+|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*')[ \t]*){100}""")
+LISTED = 30  # problems of a study file that are said
 MAX_EPOCHS = 2**53  # above this a count is no longer exact as a float
 DEFAULT_CHECKPOINTS = 200
 TEXT = "a text that is not empty and holds no control characters or others that nobody sees"
@@ -79,10 +83,14 @@ def read_study(path: str | PathLike[str]) -> Spec:
     if not os.path.lexists(path):
         raise FileError(f"there is no study file {str(path)!r}; give the path of a TOML file.")
     try:
-        text = regular_file(path, "a study", most=MAX_BYTES).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        text = regular_file(path, "a study", most=MAX_BYTES, fixed=True).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        if DEEP_KEY.search(text):
+            raise FileError(f"{path} has a key of more than 100 parts; a study needs two.")
         raw = tomllib.loads(text)
     except RecursionError:
         raise FileError(f"{path} nests its brackets too deep; a study needs three levels.") from None
+    except FileError:
+        raise
     except ValueError as error:  # not TOML, not UTF-8, a number of thousands of digits, a name that no file can have
         raise FileError(f"{path} is not TOML: {error}") from error
     return checked_study(raw, folder=path.parent, text=text, where=str(path))
@@ -114,7 +122,8 @@ def checked_study(raw: Mapping[str, Any], folder: Path | None = None, text: str 
     problems += _trial(models, learners, given["start"])
     if problems:
         count = f"{len(problems)} problems" if len(problems) > 1 else "a problem"
-        raise ParameterError(f"{where} has {count}:\n  " + "\n  ".join(problems))
+        more = [f"... and {len(problems) - LISTED:,} more"] if len(problems) > LISTED else []
+        raise ParameterError(f"{where} has {count}:\n  " + "\n  ".join(problems[:LISTED] + more))
     spec = Spec(**given, models=models, learners=learners, text=text)
     return spec if text else _with_text(spec)
 

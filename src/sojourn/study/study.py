@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn.errors import ReplicationError, SojournWarning
+from sojourn.errors import ReplicationError, SojournWarning, names_keywords
 from sojourn.simulation.progress import in_notebook
 from sojourn.study.export import export, frame, missing
 from sojourn.study.failures import Failure, failure_text, failures_in
@@ -42,6 +42,7 @@ class Study:
     2
     """
 
+    @names_keywords
     def __init__(
         self,
         name: str,
