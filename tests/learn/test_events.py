@@ -46,6 +46,16 @@ def test_an_interval_is_where_the_mixture_is_less_than_the_bound_times_the_likel
     assert low[0] == 0.0
 
 
+@pytest.mark.parametrize("n", [2e3, 2e7, 5.15763725e15, 4e17])
+def test_an_interval_keeps_its_digits_however_many_events_were_seen(n):
+    """Differences of numbers near n log n left nothing of the level: nan, or half of the interval, from 1e15 events on."""
+    x, unit, level = np.array([n / 1.556e8]), 1.051e8, np.log(26_600)
+    (low,), (high,) = intervals(np.array([n]), x, unit, level)
+    nearest = np.log(9) + np.log(n / 2 / (1.556 / 1.051) * np.exp(1.556 / 1.051)) / 2  # of the nine parts that of b = 1/2 over the unit
+    width = np.sqrt(2 * (level + nearest) / n)
+    assert 0.8 * width < 1 - low / 1.556e8 < width and 0.8 * width < high / 1.556e8 - 1 < 1.1 * width
+
+
 def test_posterior_draws_have_the_moments_of_the_gamma_law():
     table = make("service-rate:capacity=2").events.told()
     rng, seen, exposure = np.random.default_rng(0), np.arange(1.0, table.n_events + 1), np.full(table.n_events, 4.0)
