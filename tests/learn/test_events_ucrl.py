@@ -147,7 +147,7 @@ def test_of_several_ways_that_are_as_short_the_one_is_taken_that_is_likely():
                2: {"back": Choice({1: tick})}}
     model = explore(2, lambda state: choices[state])
     for seed in range(5):
-        walk = Walk(model, learner_for(model, "events-ucrl", seed=seed), seed=seed, start=model.states.index(2))
+        walk = Walk(model, learner_for(model, "events-ucrl", seed=seed), seed=seed, start=2)
         walk.advance(400)
         assert walk.visits[model.pair(0, "press")] > 0
 
