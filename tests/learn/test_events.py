@@ -102,6 +102,21 @@ def test_what_no_row_explains_is_refused_and_nothing_is_counted():
     assert counts.count.sum() == 1 and counts.seen[1] == 1
 
 
+def test_more_silent_events_than_whole_numbers_can_count_are_refused_in_words():
+    """Sums beyond 2^63 turned negative, or numpy refused to draw them."""
+    tick, fast = Rate("tick", 1e-9), Rate("fast", 1e9)
+    model = explore(0, lambda s: {"go": Choice({1 - s: tick}, silent={fast: 1e-9})})
+    with pytest.raises(ModelError, match=r"'fast' would be seen some .*e\+1. times in one sojourn of .* in 0; from 2\^53 on"):
+        simulate(model, "events-ucrl", max_epochs=10, seed=1)
+    counts = EventCounts(model.knowledge(events=True), model.events)
+    counts.count[:] = 2**62 - 10
+    row = {"state": [0], "action": [0], "holding_time": [1.0], "next_state": [1], "reward": [0.0], "silent": [[10]]}
+    history = History(**{name: np.array(value) for name, value in row.items()})
+    with pytest.raises(ReportError, match=r"'fast' would have been seen 2\^62 times and more"):
+        counts.observe(history)
+    assert (counts.count == 2**62 - 10).all() and not counts.time.any()
+
+
 def test_events_that_only_labels_tell_apart_are_said_to_be_one_rate_without_them():
     gold, silver, back = Rate("gold", 1.0), Rate("silver", 2.0), Rate("back", 1.0)
     model = explore(0, lambda n: {"go": Choice({1: gold + silver} if n == 0 else {0: back})})
