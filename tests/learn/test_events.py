@@ -51,7 +51,7 @@ def test_an_interval_keeps_its_digits_however_many_events_were_seen(n):
     """Differences of numbers near n log n left nothing of the level: nan, or half of the interval, from 1e15 events on."""
     x, unit, level = np.array([n / 1.556e8]), 1.051e8, np.log(26_600)
     (low,), (high,) = intervals(np.array([n]), x, unit, level)
-    nearest = np.log(9) + np.log(n / 2 / (1.556 / 1.051) * np.exp(1.556 / 1.051)) / 2  # of the nine parts that of b = 1/2 over the unit
+    nearest = np.log(9) + np.log(n / 2 / (1.556 / 1.051) * np.exp(1.556 / 1.051)) / 2  # b = 1/2 over the unit
     width = np.sqrt(2 * (level + nearest) / n)
     assert 0.8 * width < 1 - low / 1.556e8 < width and 0.8 * width < high / 1.556e8 - 1 < 1.1 * width
 

@@ -80,7 +80,7 @@ def shortfall(n: np.ndarray, x: np.ndarray, unit: float) -> np.ndarray:
     That is n log(n/x) - n - log_mixture, of which no digits are lost where n is large.
     """
     a, b = SHAPE, SHAPE / unit * SCALES
-    size = np.where(n > MANY, 0.5 * np.log(2 * np.pi) - 1 / (24 * n), gammaln(n + a) - n * np.log(n) + n)  # ln Γ(n + 1/2) - n ln n + n
+    size = np.where(n > MANY, np.log(2 * np.pi) / 2 - 1 / (24 * n), gammaln(n + a) - n * np.log(n) + n)  # ln Γ(n+1/2) - n ln n + n
     apart = np.logaddexp(0.0, np.log(b) - np.log(x)[:, None])  # log(1 + b/x)
     parts = a * (np.log(b) - np.log(x)[:, None]) - (n[:, None] + a) * apart
     top = parts.max(axis=1)

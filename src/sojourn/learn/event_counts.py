@@ -134,8 +134,8 @@ class EventCounts:
                                   f"{self._called(pairs[odd])} has no such event that leads nowhere. Nothing was counted.")
             mine = np.maximum(rows, 0)
             if here.any() and float(self.count[mine[here]].max()) + times.sum(dtype=float) >= MOST_SEEN:
-                raise ReportError(f"with these rows {self.table.names[event]!r} would have been seen 2^62 times and more, which cannot "
-                                  "be counted. Let one event stand for many. Nothing was counted.")
+                raise ReportError(f"with these rows {self.table.names[event]!r} would have been seen 2^62 times and more, which "
+                                  "cannot be counted. Let one event stand for many. Nothing was counted.")
             found.append((mine, times))
         return found
 

@@ -38,7 +38,7 @@ class Exposure:
         self.certain = knowledge.events is not None or knowledge.support_start is not None  # whether all jumps can happen
 
     def way(self, untried: np.ndarray, count: np.ndarray, theta: np.ndarray) -> Way:
-        """Return the way to the events marked in `untried` (K,); `count` says how often each row was seen, `theta` are likely rates.
+        """Return the way to the events marked in `untried` (K,); `count` is how often each row was seen, `theta` are likely rates.
 
         Where nobody said which jumps are possible, only those that were seen are relied on.
         """

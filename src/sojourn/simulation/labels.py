@@ -52,9 +52,9 @@ class Labels:
         """Raise: so many events in one sojourn cannot be counted."""
         epoch, column = np.unravel_index(int(mean.argmax()), mean.shape)
         name, state = self.told.names[self.told.silent[column]], self.model.states.label(self.model.pair_state[pairs[epoch]])
-        raise ModelError(f"{name!r} would be seen some {mean[epoch, column]:.3g} times in one sojourn of {holding_time[epoch]:.3g} in "
-                         f"{state}; from 2^53 on counts are not exact. Let one event stand for many: divide its rate and multiply "
-                         "what it pays.")
+        raise ModelError(f"{name!r} would be seen some {mean[epoch, column]:.3g} times in one sojourn of {holding_time[epoch]:.3g} "
+                         f"in {state}; from 2^53 on counts are not exact. Let one event stand for many: divide its rate and "
+                         "multiply what it pays.")
 
     def named(self, pair: int, holding_time: float, next_state: int) -> dict[str, Any]:
         """Return the event of the next epoch by name, and how often events that led nowhere were seen, as {name: times}."""
