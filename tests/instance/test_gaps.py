@@ -123,6 +123,15 @@ def test_without_a_tolerance_gaps_are_the_differences_that_are_proved_also_those
     assert gaps(model)[0].tolist() == [0.0, 0.0, 0.0]
 
 
+def test_without_a_tolerance_a_policy_that_falls_short_within_rounding_is_looked_at_with_more_digits(monkeypatch):
+    """On a model of more states than are proved at once, too: action 0 falls short by 2^-50, which floats take for rounding."""
+    monkeypatch.setattr(module, "PROVED_AT_ONCE", 0)
+    model = CTMDP.from_arrays(np.full((2, 2, 2), 0.5), np.ones((2, 2)), [[1.0, 1 + 2.0**-50], [0.0, -1.0]])
+    given = replace(solve(model), policy=np.array([0, 0]))
+    best = optimum(model, given, tie_tolerance=0.0)
+    assert best.gap.tolist() == [2.0**-50, 0.0, 0.0, 1.0] and best.policy.tolist() == [1, 0]
+
+
 def test_without_a_tolerance_every_gap_is_right_on_models_with_near_ties():
     """Copies of choices whose rewards are off by 1e-9 to 1e-16 of themselves, in units of money and time from 1e-9 to 1e9."""
     checked = small = 0

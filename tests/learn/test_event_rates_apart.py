@@ -55,6 +55,22 @@ def test_a_plan_is_that_of_the_solver_where_rates_span_up_to_twelve_powers_of_te
         assert np.array_equal(model.pair_action[found.pair], best.policy)
 
 
+@pytest.mark.parametrize("speed", [1e8, 1e10])
+def test_a_choice_beside_a_very_fast_one_is_judged_by_the_difference_of_the_biases(speed):
+    """Improvements below 1e-10 of the biases, times the rate of a jump, counted as nothing: at 1e10 that hid the better choice."""
+    fast, slow, last = Rate("fast", speed), Rate("slow", 1.0), Rate("last", 1e-3)
+    choices = {0: {"dash": Choice({1: fast}, reward=0.5), "stay": Choice({1: slow}, running=0.2)},
+               1: {"go": Choice({2: slow}, running=-1.0)},
+               2: {"go": Choice({0: last}, running=-0.45, reward=20.0)}}
+    model = explore(0, lambda state: choices[state])
+    planner, rates = EventPlanner(model.knowledge(events=True), model.events), model.events.value
+    start = Found(0.0, np.zeros(3), np.array([model.pair(0, "dash"), model.pair(1, "go"), model.pair(2, "go")]))
+    for reference in range(3):
+        found = planner.best(rates, rates, start, reference)
+        assert found.pair[0] == model.pair(0, "stay")
+        assert found.gain == pytest.approx((0.2 - 1.0 - 450.0 + 20.0) / 1002.0, rel=1e-9)
+
+
 @pytest.mark.parametrize("learner", ["events-ucrl", "events-psrl"])
 def test_learners_do_not_keep_to_the_wrong_choice_because_rates_are_far_apart(learner):
     run = simulate(slow_and_fast(1e6), learner, max_epochs=4000, seed=1, checkpoints=[2000, 4000])

@@ -46,6 +46,16 @@ def test_an_interval_is_where_the_mixture_is_less_than_the_bound_times_the_likel
     assert low[0] == 0.0
 
 
+@pytest.mark.parametrize("n", [2e3, 2e7, 5.15763725e15, 4e17])
+def test_an_interval_keeps_its_digits_however_many_events_were_seen(n):
+    """Differences of numbers near n log n left nothing of the level: nan, or half of the interval, from 1e15 events on."""
+    x, unit, level = np.array([n / 1.556e8]), 1.051e8, np.log(26_600)
+    (low,), (high,) = intervals(np.array([n]), x, unit, level)
+    nearest = np.log(9) + np.log(n / 2 / (1.556 / 1.051) * np.exp(1.556 / 1.051)) / 2  # b = 1/2 over the unit
+    width = np.sqrt(2 * (level + nearest) / n)
+    assert 0.8 * width < 1 - low / 1.556e8 < width and 0.8 * width < high / 1.556e8 - 1 < 1.1 * width
+
+
 def test_posterior_draws_have_the_moments_of_the_gamma_law():
     table = make("service-rate:capacity=2").events.told()
     rng, seen, exposure = np.random.default_rng(0), np.arange(1.0, table.n_events + 1), np.full(table.n_events, 4.0)
@@ -90,6 +100,21 @@ def test_what_no_row_explains_is_refused_and_nothing_is_counted():
     assert counts.unit > 0 and not counts.count.any()  # the first sojourn sets the unit
     counts.observe(told(event=[1], silent=silent))
     assert counts.count.sum() == 1 and counts.seen[1] == 1
+
+
+def test_more_silent_events_than_whole_numbers_can_count_are_refused_in_words():
+    """Sums beyond 2^63 turned negative, or numpy refused to draw them."""
+    tick, fast = Rate("tick", 1e-9), Rate("fast", 1e9)
+    model = explore(0, lambda s: {"go": Choice({1 - s: tick}, silent={fast: 1e-9})})
+    with pytest.raises(ModelError, match=r"'fast' would be seen some .*e\+1. times in one sojourn of .* in 0; from 2\^53 on"):
+        simulate(model, "events-ucrl", max_epochs=10, seed=1)
+    counts = EventCounts(model.knowledge(events=True), model.events)
+    counts.count[:] = 2**62 - 10
+    row = {"state": [0], "action": [0], "holding_time": [1.0], "next_state": [1], "reward": [0.0], "silent": [[10]]}
+    history = History(**{name: np.array(value) for name, value in row.items()})
+    with pytest.raises(ReportError, match=r"'fast' would have been seen 2\^62 times and more"):
+        counts.observe(history)
+    assert (counts.count == 2**62 - 10).all() and not counts.time.any()
 
 
 def test_events_that_only_labels_tell_apart_are_said_to_be_one_rate_without_them():

@@ -56,6 +56,19 @@ def test_an_interval_is_cut_by_what_is_told_and_by_nothing_else(unit):
         assert low[untold] < 1e-3 * unit < high[untold]
 
 
+def test_the_level_of_the_intervals_grows_with_the_decisions():
+    """At decision t all K intervals together fail with chance 0.1/t; at a fixed level a run may be linear with chance 0.1."""
+    walk = Walk(make("tandem"), learner_for(make("tandem"), "events-ucrl", seed=1), seed=1)
+    for stop in (200, 2000):
+        walk.advance(stop)
+        learner = walk.learner
+        assert learner.counts.epoch > 0.8 * stop
+        plain = intervals(learner.events.seen, learner.events.exposure, learner.events.unit,
+                          np.log(learner.table.n_events * learner.counts.epoch / 0.1))
+        low, high = learner.open_rates()
+        assert high == pytest.approx(plain[1]) and (low == pytest.approx(np.maximum(plain[0], low)))
+
+
 def test_a_lower_end_is_positive_and_a_millionth_of_an_event_in_all_of_the_time():
     model = make("tandem")
     learner = learner_for(model, "events-ucrl")
@@ -88,7 +101,7 @@ def test_the_way_is_that_of_a_breadth_first_search():
         pair, event, _ = told.events.exposure_rows
         for _ in range(4):
             untried = rng.random(told.events.n_events) < 0.3
-            way = found.way(untried, np.zeros(len(told.events.pair), dtype=np.int64))
+            way = found.way(untried, np.zeros(len(told.events.pair), dtype=np.int64), rng.exponential(size=told.events.n_events))
             shows = np.isin(np.arange(model.n_pairs), pair[untried[event]])
             assert (way.shows == shows).all()
             distance = np.where(np.add.reduceat(shows, model.pair_start[:-1]) > 0, 0.0, np.inf)
@@ -112,6 +125,31 @@ def test_an_event_far_away_is_exposed_soon_and_once():
     walk.advance(60)
     press = model.pair(11, "press")
     assert walk.learner.events.time[press] > 0 and 1 <= walk.visits[press] <= 3
+
+
+def test_an_event_that_is_faster_than_anything_hoped_for_is_tried_all_the_same():
+    """A silent event of rate 1e6 pays 1e-6: at what an untried event is taken for where it cannot be reached it would not pay."""
+    tick, fast = Rate("tick", 1.0), Rate("fast", 1e6)
+    model = explore(0, lambda s: {"sure": Choice({1 - s: tick}, running=0.8), "rich": Choice({1 - s: tick}, silent={fast: 1e-6})})
+    for seed in range(3):
+        walk = Walk(model, learner_for(model, "events-ucrl", seed=seed), seed=seed)
+        walk.advance(500)
+        before = walk.visits.copy()
+        walk.advance(1000)
+        assert sum((walk.visits - before)[model.pair(s, "rich")] for s in (0, 1)) > 450
+
+
+def test_of_several_ways_that_are_as_short_the_one_is_taken_that_is_likely():
+    """Both choices of state 1 may lead to the button of state 0; one of them once in a million jumps, and comes first."""
+    tick, hardly, button = Rate("tick", 1.0), Rate("hardly", 1e-6), Rate("button", 0.01)
+    choices = {0: {"press": Choice({1: tick}, silent={button: 0.0}), "pass": Choice({1: tick}, running=1.0)},
+               1: {"seldom": Choice({2: tick, 0: hardly}), "often": Choice({2: tick, 0: tick})},
+               2: {"back": Choice({1: tick})}}
+    model = explore(2, lambda state: choices[state])
+    for seed in range(5):
+        walk = Walk(model, learner_for(model, "events-ucrl", seed=seed), seed=seed, start=2)
+        walk.advance(400)
+        assert walk.visits[model.pair(0, "press")] > 0
 
 
 def test_an_event_that_cannot_be_reached_any_more_does_not_stop_the_learner():

@@ -11,6 +11,7 @@ from sojourn.learn.found import Found
 from sojourn.learn.large_event_planner import large_plan
 from sojourn.simulation.simulate import simulate
 from sojourn.simulation.walk import Walk
+from sojourn.solving.solve import solve
 from sojourn.zoo.catalogue import make
 
 TOLERANCE = 1e-4
@@ -100,6 +101,22 @@ def test_a_plan_that_must_be_proved_goes_on_until_its_gain_is_known(monkeypatch)
         width[proved] = (most - least) / abs(found.gain)
     exact = planner.best(low, 1.5 * low, cold(model)).gain
     assert planner.connected and width[True] <= 1e-3 < width[False] and abs(found.gain - exact) <= 1e-3 * abs(exact)
+
+
+def test_the_gain_of_an_optimistic_large_plan_is_its_upper_end_and_known_to_the_tolerance(monkeypatch):
+    """As the proof needs it at decision t: known to 1/√t of itself, where multigrid never helps and 20 sweeps are far too few."""
+    monkeypatch.setattr(event_planner, "MOST_WORK", 0.0)
+    monkeypatch.setattr(large_event_planner, "multigrid_plan", lambda rows, low, high, start, tolerance: (start, False))
+    monkeypatch.setattr(large_event_planner, "SWEEPS", 20)
+    model = make("tandem:capacity=3")
+    walk = Walk(model, learner_for(model, "events-ucrl", seed=1), seed=1)
+    walk.advance(300)
+    learner = walk.learner
+    learner.found = cold(model)
+    gain, ends = learner.plan().info["optimistic_gain"], learner.open_rates()
+    least, most = learner.planner.bracket(*ends, learner.found)
+    assert np.isfinite(ends).all() and learner.planner.large
+    assert gain == most > solve(model).gain and most - least <= abs(least + most) / 2 / np.sqrt(learner.counts.epoch)
 
 
 @pytest.mark.parametrize("name", ["events-psrl", "events-ucrl", "events-ce"])

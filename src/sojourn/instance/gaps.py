@@ -60,8 +60,8 @@ def optimum(model: CTMDP, solution: Solution | None = None, tie_tolerance: float
 
     An action ties with the best when its gap is below `tie_tolerance` times |r| + |c - ρ|/λ + Σ p |h(j) - h(s)|, or is
     rounding.  The tolerance does not change with the unit of time nor with the unit of reward.  With 0, and up to 3,000 states,
-    a gap is 0 only where 32 digits cannot tell it from 0; a pair of the given policy that is proved to fall short has its gap like
-    any other, and `policy` is the one that is best.
+    a gap is 0 only where 32 digits do not prove it to be more; a pair of the given policy that is proved to fall short has its
+    gap like any other, and `policy` is the one that is best.
     """
     require_model(model)
     require_solution_of(model, solution)

@@ -18,9 +18,9 @@ from sojourn.kernels.jit import inner, kernel
 
 RESTART = 1e-20  # of the mean rate of jumps: so slow that no policy whose states hang together is valued otherwise
 BETTER = 10.0  # times the time spent in the reference state: from there on a state in which more is spent takes its place
-IMPROVEMENTS = 100
+IMPROVEMENTS = 100  # from there on an improvement must also raise the gain, so that rounding cannot go round in circles
 NEGLIGIBLE = 1e-10  # an improvement must be larger than this, times the size of the terms of the two values that are compared
-ROUNDING = 1e-14  # of the two parts of which a bias is the difference: they are large where the reference state is seldom met
+ROUNDING = 1e-14  # of all incomes, and all time at the gain, that make up a bias: digits that it does not have
 
 
 class EventRows(NamedTuple):
@@ -82,8 +82,9 @@ def value_as_chosen(i, s, rows, bias, doubt, chosen):
         y = next_state[r]
         term = payment[r]
         if y >= 0:
-            term += reward + bias[y] - bias[s]
-            size += chosen[r] * (doubt[y] + doubt[s])
+            move = reward + bias[y] - bias[s]
+            term += move
+            size += chosen[r] * (NEGLIGIBLE * abs(move) + doubt[y] + doubt[s])
         total += chosen[r] * term
         size += NEGLIGIBLE * abs(chosen[r] * payment[r])
     return total, size
@@ -112,8 +113,8 @@ def evaluate_reference(pair, rows, chosen, reference):
 
 
 @inner
-def eliminate(matrix, width, leak, one, two):
-    """Solve the banded system for two right sides in place, without exchanges; column j of row i is matrix[i, j - i + width].
+def eliminate(matrix, width, leak, one, two, three):
+    """Solve the banded system for three right sides in place, without exchanges; column j of row i is matrix[i, j - i + width].
 
     Columns beside the diagonal hold minus the intensities, and `leak` what leaves all of these states.  The diagonal, their sum, is
     worked out when it is needed: a sum of positive numbers (Grassmann, Taksar and Heyman), so that no digits are lost where
@@ -135,13 +136,16 @@ def eliminate(matrix, width, leak, one, two):
                 leak[i] -= factor * leak[k]
                 one[i] -= factor * one[k]
                 two[i] -= factor * two[k]
+                three[i] -= factor * three[k]
     for k in range(n - 1, -1, -1):
-        first, second = one[k], two[k]
+        first, second, third = one[k], two[k], three[k]
         for j in range(1, min(width, n - 1 - k) + 1):
             first -= matrix[k, width + j] * one[k + j]
             second -= matrix[k, width + j] * two[k + j]
+            third -= matrix[k, width + j] * three[k + j]
         one[k] = first / matrix[k, width]
         two[k] = second / matrix[k, width]
+        three[k] = third / matrix[k, width]
 
 
 @inner
@@ -170,8 +174,8 @@ def evaluate(pair, rows, chosen, reference, place, width, bias, doubt):
     """
     row_start, next_state, payment, reward, running = rows.row_start, rows.next_state, rows.payment, rows.reward, rows.running
     n = len(pair)
-    matrix, leak, one, two, mean = np.zeros((n, 2 * width + 1)), np.zeros(n), np.zeros(n), np.zeros(n), 0.0
-    flow = np.zeros(n)
+    matrix, leak, flow, mean = np.zeros((n, 2 * width + 1)), np.zeros(n), np.zeros(n), 0.0
+    one, two, three = np.zeros(n), np.zeros(n), np.zeros(n)  # until the reference state is met: income, time, size of the incomes
     for s in range(n):
         for r in range(row_start[pair[s]], row_start[pair[s] + 1]):
             if next_state[r] >= 0 and next_state[r] != s:
@@ -179,12 +183,14 @@ def evaluate(pair, rows, chosen, reference, place, width, bias, doubt):
     restart = RESTART * mean / n + 1e-300
     income = 0.0
     for s in range(n):
-        i, at, total = pair[s], place[s], running[pair[s]]
+        i, at, total, size = pair[s], place[s], running[pair[s]], abs(running[pair[s]])
         for r in range(row_start[i], row_start[i + 1]):
             y = next_state[r]
             total += chosen[r] * payment[r]
+            size += chosen[r] * abs(payment[r])
             if y >= 0:
                 total += chosen[r] * reward[i]
+                size += chosen[r] * abs(reward[i])
                 if y != s:
                     if s == reference:
                         flow[place[y]] += chosen[r]
@@ -197,8 +203,8 @@ def evaluate(pair, rows, chosen, reference, place, width, bias, doubt):
             leak[at] = 1.0
         else:
             leak[at] += restart
-            one[at], two[at] = total, 1.0
-    eliminate(matrix, width, leak, one, two)
+            one[at], two[at], three[at] = total, 1.0, size
+    eliminate(matrix, width, leak, one, two, three)
     weight = 1.0
     for k in range(n):
         income += flow[k] * one[k]
@@ -209,7 +215,7 @@ def evaluate(pair, rows, chosen, reference, place, width, bias, doubt):
     for s in range(n):
         at = place[s]
         bias[s] = 0.0 if s == reference else one[at] - gain * two[at]
-        doubt[s] = 0.0 if s == reference else NEGLIGIBLE * abs(bias[s]) + ROUNDING * (abs(one[at]) + abs(gain) * two[at])
+        doubt[s] = 0.0 if s == reference else ROUNDING * (three[at] + abs(gain) * two[at])
         if time[at] > most:
             longest, most = s, time[at]
     return gain, longest, most
@@ -221,32 +227,34 @@ def best_event_policy_reference(rows, low, high, start, bias, reference):
     pair, bias, chosen = np.array(start), np.array(bias, dtype=float), np.zeros(len(rows.event))
     for s in range(n):
         pair_value_reference(pair[s], s, rows, low, high, bias, chosen)
-    gain, done = 0.0, 0
-    for _ in range(IMPROVEMENTS):
+    gain, done, changed = -np.inf, 0, True
+    while changed:
+        before = gain
         gain, bias = evaluate_reference(pair, rows, chosen, reference)
         done += 1
         changed = False
         for s in range(n):
             best, size = value_as_chosen_reference(pair[s], s, rows, bias, chosen)
-            best += NEGLIGIBLE * size
+            best += size
             for i in range(rows.pair_start[s], rows.pair_start[s + 1]):
                 value = pair_value_reference(i, s, rows, low, high, bias, chosen)
-                if value > best and value > best + NEGLIGIBLE * value_as_chosen_reference(i, s, rows, bias, chosen)[1]:
+                if value > best and value > best + value_as_chosen_reference(i, s, rows, bias, chosen)[1]:
                     best, changed = value, True
                     pair[s] = i
-        if not changed:
+        if done >= IMPROVEMENTS and not gain > before:
             break
     return gain, bias, pair, done
 
 
 def value_as_chosen_reference(i, s, rows, bias, chosen):
-    """Return the value of a unit of time in pair i at the intensities `chosen`, and the size of its terms."""
-    total, size = rows.running[i], abs(rows.running[i])
+    """Return the value of a unit of time in pair i at the intensities `chosen`, and how much of it counts as nothing."""
+    total, size = rows.running[i], NEGLIGIBLE * abs(rows.running[i])
     for r in range(rows.row_start[i], rows.row_start[i + 1]):
         y = rows.next_state[r]
         move = rows.reward[i] + bias[y] - bias[s] if y >= 0 else 0.0
         total += chosen[r] * (rows.payment[r] + move)
-        size += abs(chosen[r] * rows.payment[r]) + (chosen[r] * (abs(bias[y]) + abs(bias[s])) if y >= 0 else 0.0)
+        size += NEGLIGIBLE * chosen[r] * (abs(rows.payment[r]) + abs(move))
+        size += ROUNDING * chosen[r] * (abs(bias[y]) + abs(bias[s])) if y >= 0 else 0.0
     return total, size
 
 
@@ -256,8 +264,9 @@ def best_event_policy(rows, low, high, start, bias, reference, place, width):
     pair, bias, doubt, chosen = start.copy(), bias.copy(), np.zeros(n), np.zeros(len(rows.event))
     for s in range(n):
         pair_value(pair[s], s, rows, low, high, bias, chosen)
-    gain, done = 0.0, 0
-    for _ in range(IMPROVEMENTS):
+    gain, done, changed = -np.inf, 0, True
+    while changed:
+        before = gain
         gain, longest, most = evaluate(pair, rows, chosen, reference, place, width, bias, doubt)
         if most > BETTER:
             reference = longest
@@ -273,7 +282,7 @@ def best_event_policy(rows, low, high, start, bias, reference, place, width):
                     best = value
                     pair[s] = i
                     changed = True
-        if not changed:
+        if done >= IMPROVEMENTS and not gain > before:
             break
     return gain, bias, pair, done
 

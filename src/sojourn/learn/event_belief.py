@@ -17,6 +17,8 @@ from scipy.special import gammaln, lambertw
 from sojourn.model.events import EventTable
 
 SHAPE = 0.5  # a; b is SHAPE over a typical rate
+MANY = 1e4  # events from which on Stirling's formula has every digit
+NEAR = 1e-3  # of a series in p, whose terms beyond p⁴ are left out
 SCALES = 10.0 ** np.arange(-4, 5)  # by which b is multiplied, in the average over priors
 
 
@@ -61,16 +63,39 @@ def intervals(seen: np.ndarray, exposure: np.ndarray, unit: float, level: float)
     ([0.0, 0.662], [inf, 1.437])
     """
     n, x = np.asarray(seen, dtype=float), np.asarray(exposure, dtype=float)
-    room = level - log_mixture(n, x, unit)  # θ X - n log θ <= room
     low, high = np.zeros(len(n)), np.full(len(n), np.inf)
     never = (n == 0) & (x > 0)
-    high[never] = room[never] / x[never]
+    high[never] = (level - log_mixture(n[never], x[never], unit)) / x[never]
     some = (n > 0) & (x > 0)
-    n, x, room = n[some], x[some], room[some]
-    depth = np.maximum((room + n * np.log(n / x)) / n - 1.0, 0.0)  # y - 1 - log y <= depth for y = θ X / n
+    n, x = n[some], x[some]
+    depth = np.maximum((level + shortfall(n, x, unit)) / n, 0.0)  # y - 1 - log y <= depth for y = θ X / n
+    least, most = levels(depth)
+    low[some], high[some] = least * n / x, most * n / x
+    return low, high
+
+
+def shortfall(n: np.ndarray, x: np.ndarray, unit: float) -> np.ndarray:
+    """Return by how much `log_mixture` is less than the log-likelihood of the rate n / x, for n, x > 0.
+
+    That is n log(n/x) - n - log_mixture, of which no digits are lost where n is large.
+    """
+    a, b = SHAPE, SHAPE / unit * SCALES
+    size = np.where(n > MANY, np.log(2 * np.pi) / 2 - 1 / (24 * n), gammaln(n + a) - n * np.log(n) + n)  # ln Γ(n+1/2) - n ln n + n
+    apart = np.logaddexp(0.0, np.log(b) - np.log(x)[:, None])  # log(1 + b/x)
+    parts = a * (np.log(b) - np.log(x)[:, None]) - (n[:, None] + a) * apart
+    top = parts.max(axis=1)
+    return np.asarray(gammaln(a) - size - top - np.log(np.exp(parts - top[:, None]).mean(axis=1)))
+
+
+def levels(depth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the two solutions y of y - 1 - log y = depth."""
     inner = -np.exp(-1.0 - depth)
     far = depth > 600  # beyond floats: y = depth + 1 + log y
+    p = np.sqrt(-2 * np.expm1(-depth))  # y = 1 ∓ p + p²/3 ∓ ..., where p is small and Lambert's function loses digits
+    near = p < NEAR
+    p = np.where(near, p, 0.0)
     with np.errstate(invalid="ignore"):
-        top = np.where(far, depth + 1 + np.log(depth + 1 + np.log1p(depth)), -lambertw(np.minimum(inner, -1e-300), -1).real)
-    low[some], high[some] = -lambertw(inner, 0).real * n / x, top * n / x
-    return low, high
+        most = np.where(far, depth + 1 + np.log(depth + 1 + np.log1p(depth)), -lambertw(np.minimum(inner, -1e-300), -1).real)
+        least = -lambertw(inner, 0).real
+    even, odd = 1 + p**2 / 3 + 43 * p**4 / 540, p + 11 * p**3 / 72
+    return np.where(near, even - odd, least), np.where(near, even + odd, most)

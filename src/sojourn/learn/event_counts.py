@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from sojourn.learn.unfinished import Unfinished
 
 
+MOST_SEEN = 2.0**62  # so that sums stay within whole numbers of 64 bits
+
+
 class EventCounts:
     """Counts per row and times per pair; per event they add up to n and the exposure X = Σ T_p C_k(p).
 
@@ -49,7 +52,7 @@ class EventCounts:
     @property
     def typical(self) -> float:
         """A typical rate: all events seen over all exposure; `unit` while none was seen, 1 before anything was."""
-        seen = float(self.count.sum())
+        seen = float(self.count.sum(dtype=float))
         return seen / float(self.exposure.sum()) if seen else self.unit or 1.0
 
     def observe(self, history: History) -> None:
@@ -129,7 +132,11 @@ class EventCounts:
                 odd = int(np.flatnonzero(~here & (times != 0))[0])
                 raise ReportError(f"row {odd} reports {self.table.names[event]!r} {times[odd]} times, and "
                                   f"{self._called(pairs[odd])} has no such event that leads nowhere. Nothing was counted.")
-            found.append((np.maximum(rows, 0), times))
+            mine = np.maximum(rows, 0)
+            if here.any() and float(self.count[mine[here]].max()) + times.sum(dtype=float) >= MOST_SEEN:
+                raise ReportError(f"with these rows {self.table.names[event]!r} would have been seen 2^62 times and more, which "
+                                  "cannot be counted. Let one event stand for many. Nothing was counted.")
+            found.append((mine, times))
         return found
 
     def _refuse(self, pairs: np.ndarray, after: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> None:

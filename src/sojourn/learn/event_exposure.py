@@ -1,8 +1,10 @@
 """The way to events that were never possible: which choices to take so that each has its first exposure soon.
 
 The table says where an event is active and which jumps lead there; every declared event has a positive rate.  So a breadth-first
-search from the choices that show an untried event gives each state an action that may come one jump nearer.  If such a choice can
-be reached from everywhere, it is reached in finite mean time, whatever the rates are.
+search from the choices that show an untried event gives each state the actions that may come one jump nearer; of these the one is
+taken whose next jump does so with the largest chance, as far as rates are known.  If a choice that shows one can be reached from
+everywhere, it is reached in finite mean time, whatever the rates are and whatever is known of them: S jumps nearer in turn have a
+chance bounded from below.
 """
 
 from __future__ import annotations
@@ -35,8 +37,8 @@ class Exposure:
         np.maximum.at(self.largest, event, total)
         self.certain = knowledge.events is not None or knowledge.support_start is not None  # whether all jumps can happen
 
-    def way(self, untried: np.ndarray, count: np.ndarray) -> Way:
-        """Return the way to the events marked in `untried` (K,); `count` says how often each row was seen.
+    def way(self, untried: np.ndarray, count: np.ndarray, theta: np.ndarray) -> Way:
+        """Return the way to the events marked in `untried` (K,); `count` is how often each row was seen, `theta` are likely rates.
 
         Where nobody said which jumps are possible, only those that were seen are relied on.
         """
@@ -50,8 +52,12 @@ class Exposure:
         back = csr_matrix((np.ones(len(rows)), (there, here)), shape=(known.n_states, known.n_states))
         distance = dijkstra(back, indices=goal, unweighted=True, min_only=True)
         chosen = np.array(known.pair_start[:-1], dtype=np.int64)
-        nearer = np.flatnonzero(distance[there] < distance[here])
-        chosen[here[nearer[::-1]]] = table.pair[rows[nearer[::-1]]]  # the first of several
+        nearer = rows[distance[there] < distance[here]]
+        flow = np.bincount(table.pair[nearer], table.intensity(theta)[nearer], minlength=known.n_pairs)
+        chance = flow / np.maximum(table.rate(theta), 1e-300)
+        order = np.lexsort((-np.arange(known.n_pairs), chance))  # of equal chances the first pair comes last
+        order = order[np.isin(order, table.pair[nearer])]
+        chosen[known.pair_state[order]] = order
         first = np.flatnonzero(shows)[::-1]
         chosen[known.pair_state[first]] = first
         return Way(chosen, np.isfinite(distance), shows)

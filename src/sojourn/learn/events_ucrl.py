@@ -67,7 +67,7 @@ class EventsUCRL(EventLearner):
         low, high = self.open_rates()
         most = max(1, int(self.growth * self.counts.epoch))
         untried = np.isinf(high) & (self.exposure.largest > 0)
-        way = self.exposure.way(untried, self.events.count) if untried.any() else None
+        way = self.exposure.way(untried, self.events.count, self.likely(low, high)) if untried.any() else None
         if way is not None and way.leads.all():
             return Plan(self.knowledge.pair_action[way.pair], np.where(way.shows, 1, NO_LIMIT), most)
         high = np.where(np.isinf(high), HOPED * self.events.typical, high)
@@ -82,6 +82,9 @@ class EventsUCRL(EventLearner):
 
     def quota(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return the visits that a plan may make to each pair: until the exposure of one of its events has grown by `growth`."""
+        return quota_of(self, np.minimum(self.likely(low, high), SURE * low), self.events.exposure, self.growth)
+
+    def likely(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return an estimate of each rate within its interval."""
         events = self.events
-        middle = np.clip((events.seen + 0.5) / (events.exposure + 0.5 / events.typical), low, high)
-        return quota_of(self, np.minimum(middle, SURE * low), events.exposure, self.growth)
+        return np.clip((events.seen + 0.5) / (events.exposure + 0.5 / events.typical), low, high)

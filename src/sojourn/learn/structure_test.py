@@ -7,7 +7,7 @@ likelihoods fixed before the data, hence a martingale of mean 1 against the true
 - splits: in half of the cells (above a threshold of one coordinate of the state, or under one action) the rate is ρ times that in
   the others, ρ from 0.4 to 2.5;
 - frailty: the rates of the cells are scattered around a common one as Gamma(κ), κ from 3 (wide) to 1000; of this average a proved
-  lower bound is taken, less than 2 % below it (kernels/frailty.py).
+  lower bound is taken, mostly less than 2 % below it (kernels/frailty.py).
 
 E is half the mean over events of each, and P(E >= 100 at some time) <= 1 % if the structure is right (Ville's inequality).
 """

@@ -18,6 +18,7 @@ from sojourn.model.ctmdp import CTMDP
 from sojourn.model.events import EventTable, events_of
 from sojourn.model.knowledge import Knowledge
 
+MOST = 2.0**53  # of one event in a sojourn, as in reports
 LABEL_STREAM, SILENT_STREAM = 2, 3  # beside the world's and the learner's
 
 
@@ -27,22 +28,33 @@ class Labels:
     def __init__(self, model: CTMDP, told: EventTable | None, seed: Any):
         table = self.table = events_of(model)
         assert table.value is not None
-        self.numbers = numbers_in(table, told if told is not None else table)
-        self.width = len((told if told is not None else table).silent)
+        self.model, self.told = model, told if told is not None else table
+        self.numbers = numbers_in(table, self.told)
+        self.width = len(self.told.silent)
         self.label_stream, self.silent_stream = stream(seed, LABEL_STREAM), stream(seed, SILENT_STREAM)
         self._intensity = table.intensity(table.value)
         self._rows = tuple(np.array(array) for array in (table.row_start, table.next_state, table.event, self._intensity))
         self._silent = np.zeros((table.n_pairs, self.width))
         rows = np.flatnonzero(~table.jumps)
-        columns = np.searchsorted((told if told is not None else table).silent, self.numbers[table.event[rows]])
+        columns = np.searchsorted(self.told.silent, self.numbers[table.event[rows]])
         np.add.at(self._silent, (table.pair[rows], columns), self._intensity[rows])
 
     def draw(self, pairs: np.ndarray, holding_time: np.ndarray, next_state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (event of each jump, times each silent event happened) for the next epochs of the walk."""
         uniform = self.label_stream.random(len(pairs))
         event = draw_labels(pairs, next_state, uniform, *self._rows)
-        silent = self.silent_stream.poisson(self._silent[pairs] * holding_time[:, None])
-        return self.numbers[event], silent
+        mean = self._silent[pairs] * holding_time[:, None]
+        if mean.max(initial=0.0) >= MOST:
+            self._refuse(pairs, holding_time, mean)
+        return self.numbers[event], self.silent_stream.poisson(mean)
+
+    def _refuse(self, pairs: np.ndarray, holding_time: np.ndarray, mean: np.ndarray) -> None:
+        """Raise: so many events in one sojourn cannot be counted."""
+        epoch, column = np.unravel_index(int(mean.argmax()), mean.shape)
+        name, state = self.told.names[self.told.silent[column]], self.model.states.label(self.model.pair_state[pairs[epoch]])
+        raise ModelError(f"{name!r} would be seen some {mean[epoch, column]:.3g} times in one sojourn of {holding_time[epoch]:.3g} "
+                         f"in {state}; from 2^53 on counts are not exact. Let one event stand for many: divide its rate and "
+                         "multiply what it pays.")
 
     def named(self, pair: int, holding_time: float, next_state: int) -> dict[str, Any]:
         """Return the event of the next epoch by name, and how often events that led nowhere were seen, as {name: times}."""
