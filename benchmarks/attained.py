@@ -4,7 +4,7 @@
     python benchmarks/attained.py --epochs 1e8 --runs 10 --models three-state --learners attains
 
 One line per model and learner: mean, median and worst pseudo-regret over C(M) log N at N; the slope, which is the growth of the
-mean per unit of log N over the last factor of 100, over C(M); how many runs paid more than 5 C(M) log N; how many were linear (45 %
+mean per unit of log N over the last factor of 100, over C(M); how many runs paid more than 5 C(M) log N; how many were late (45 %
 of all they paid, and more than C(M), was paid in the last half of the decisions); processor seconds per run.  Supports are told.
 Run i has learner seed i and world seed 10^6 + i.  docs/attained.md has the theorem; the learner is in examples/outside.
 """
@@ -93,9 +93,9 @@ def row(name, learner, epochs, runs):
     ratio = regret[:, 2] / (constant * math.log(epochs))
     slope = (regret[:, 2] - regret[:, 0]).mean() / math.log(100) / constant
     late = regret[:, 2] - regret[:, 1]
-    linear = (late > 0.45 * regret[:, 2]) & (late > constant)
+    slow = (late > 0.45 * regret[:, 2]) & (late > constant)
     return (f"| {name} | {learner} | {ratio.mean():.2f} | {np.median(ratio):.2f} | {ratio.max():.2f} | {slope:.2f} | "
-            f"{(ratio > MANY).sum()} | {linear.sum()} | {seconds:.2f} |")
+            f"{(ratio > MANY).sum()} | {slow.sum()} | {seconds:.2f} |")
 
 
 def main():
@@ -107,7 +107,7 @@ def main():
     parser.add_argument("--learners", nargs="+", default=list(LEARNERS), choices=list(LEARNERS))
     given = parser.parse_args()
     sys.path.insert(0, str(OUTSIDE))
-    print(f"| N = {given.epochs:g}, {given.runs} runs | learner | mean | median | worst | slope | above {MANY} | linear | "
+    print(f"| N = {given.epochs:g}, {given.runs} runs | learner | mean | median | worst | slope | above {MANY} | late | "
           "s per run |\n"
           "|---|---|---|---|---|---|---|---|---|")
     for name in given.models:

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "examples" / "outside")]
 
 import attained_lemmas  # noqa: E402
+
 from outside_learners.attains import Attains  # noqa: E402
 
 
@@ -28,7 +29,7 @@ def test_the_attacks_can_tell_a_false_statement():
     rng, nearer = np.random.default_rng(3), 0
     for _ in range(20):
         chain = attained_lemmas.random_chain(rng)
-        policy, gain, bias = chain.best()
+        _, gain, bias = chain.best()
         fit = attained_lemmas.moved(chain, rng, 0.1)
         _, fitted_gain, fitted_bias = fit.best()
         suboptimal = chain.worth(gain, bias) < -1e-3
@@ -76,18 +77,22 @@ class Watched(Attains):
         known, visits, n_states = self.knowledge, self.counts.visits, self.knowledge.n_states
         choices = [np.arange(a, b) for a, b in zip(known.pair_start[:-1], known.pair_start[1:])]
         played = np.array([choice[known.pair_action[choice] == action][0] for choice, action in zip(choices, made.policy)])
-        if visits.min() < 1 + np.sqrt(explored):
-            self.kinds["forcing"] += 1
-            assert made.max_epochs == n_states and (visits[played] == [visits[choice].min() for choice in choices]).all()
-            return
         start, successor, seen = self.counts.rows()
         rows = np.zeros((known.n_pairs, n_states))
         size = np.diff(known.support_start)
         rows[np.repeat(np.arange(known.n_pairs), size), known.support_state] = np.repeat(1 / size, size)
         rows[np.repeat(np.arange(known.n_pairs), np.diff(start)), successor] += seen
         rows /= (visits + 1)[:, None]
-        rate = np.clip(visits / self.counts.holding_sum, known.rate_min, known.rate_max)
+        tried = np.where(visits > 0, visits / np.maximum(self.counts.holding_sum, 1e-9), np.sqrt(known.rate_min * known.rate_max))
+        rate = np.clip(tried, known.rate_min, known.rate_max)
         chain = attained_lemmas.Chain(known.pair_state, rows > 0, rows, rate, known.reward, known.running)
+        few = visits < 1 + np.sqrt(explored)
+        if few.any():
+            self.kinds["forcing"] += 1
+            wanted = chain._replace(reward=few.astype(float), running=np.zeros(known.n_pairs))
+            assert made.max_epochs == n_states and few[played].any()
+            assert wanted.evaluated(played)[0] > wanted.best()[1] * (1 - 1e-6)
+            return
         greedy, gain, bias = chain.best()
         due = due_by_the_page(self, gain, bias, rows, rate, greedy)
         if not due.any():

@@ -26,10 +26,12 @@ class Attains(Learner):
 
     def plan(self):
         visits, states, log = self.counts.visits, self.knowledge.n_states, np.log(self.counts.epoch)
-        if visits.min() < 1 + np.sqrt(self.explored):  # forcing: everything is tried once, and again as exploring goes on
-            return self.play(self.least_tried(visits), states)
         self.fitted.update(self.counts)
         model = self.fitted.mean()
+        few = visits < 1 + np.sqrt(self.explored)
+        if few.any():  # forcing: each pair is tried once, and again as exploring goes on
+            wanted = model._replace(reward=few.astype(float), running=np.zeros(len(few)))
+            return self.play(best_policy(wanted, self.fitted.every, self.least_tried(visits))[2], states)
         gain, bias, self.greedy = best_policy(model, self.fitted.every, self.greedy)
         zeta, q = self.margin / (1 + log) ** 0.125, np.empty(len(model.next_state))
         due = np.zeros(len(visits), dtype=bool)
