@@ -104,7 +104,7 @@ def test_a_study_runs_them(environment):
 
 @pytest.mark.slow
 def test_they_keep_the_inherited_contracts(environment):
-    assert "29 passed" in environment("pytest", "-q", "-p", "no:cacheprovider", "package/tests")
+    assert "41 passed" in environment("pytest", "-q", "-p", "no:cacheprovider", "package/tests")
 
 
 def test_each_learner_takes_at_most_forty_lines():

@@ -1,5 +1,6 @@
 """The contracts of sojourn.testing, inherited."""
 
+from outside_learners.attains import Attains
 from outside_learners.optimistic_q import OptimisticQ
 from outside_learners.printers import two_printers
 from outside_learners.ucrl2 import UniformizedUCRL2
@@ -14,6 +15,11 @@ class TestOptimisticQ(LearnerContract):
 class TestUniformizedUCRL2(LearnerContract):
     def make_learner(self, knowledge):
         return UniformizedUCRL2(knowledge, seed=3)
+
+
+class TestAttains(LearnerContract):
+    def make_learner(self, knowledge):
+        return Attains(knowledge, seed=3)
 
 
 class TestTwoPrinters(ModelContract):
