@@ -1,0 +1,73 @@
+"""What ct-kl-ucrl and ct-joint-ucrl share: the level of their confidence sets at each decision, and the length of their plans.
+
+Level.  All sets of a learner together fail with at most the probability `total`.  Told neither `delta` nor `horizon`, a learner
+takes total = 1/t at decision t: the sets made at decision t or later that miss the truth are then a bounded number in the mean over
+each factor of 2 in t, and no number of decisions need be known.  A fixed `delta` is for sets that hold at all times together.
+
+Length.  A plan ends on arriving at a pair whose visits within the plan are max(1, growth N), N those before it.  growth = 1 is the
+doubling of alg: CTUCRL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sojourn.errors import ParameterError
+from sojourn.learn.ct_ucrl import DELTA, confidence
+from sojourn.learn.learner import Learner
+from sojourn.model.knowledge import Knowledge
+from sojourn.model.scalars import is_number, positive
+
+SMALLEST_LEVEL = 1e-300  # of a single set
+DOUBLING = 1.0  # growth
+
+
+class SetLevelLearner(Learner):
+    """A learner that is optimistic over `sets_per_pair` confidence sets for each pair, all at one level."""
+
+    sets_per_pair: ClassVar[int]
+    always_saved: ClassVar[tuple[str, ...]] = ("growth",)
+
+    def __init__(self, knowledge: Knowledge, delta: float | None, horizon: float | None, radius_scale: float, growth: float,
+                 seed: int | np.random.SeedSequence):
+        super().__init__(knowledge, seed)
+        self.delta = None if delta is None and horizon is None else confidence(delta, horizon)
+        self.radius_scale = positive("radius_scale", radius_scale)
+        if not (is_number(growth) and 0 < growth <= 1):
+            raise ParameterError(f"growth is {growth!r}; it must be in (0, 1]: the share of its visits by which a pair may grow "
+                                 "within a plan. 1 doubles them.")
+        self.growth = float(growth)
+        if self._scaled(1.0 if self.delta is None else self.delta) < SMALLEST_LEVEL:
+            said = "1" if self.delta is None else f"{self.delta:g}"
+            parts = f"{self.sets_per_pair if self.sets_per_pair > 1 else ''}P"
+            raise ParameterError(f"radius_scale is {self.radius_scale:g} with delta = {said}; (delta/{parts})^radius_scale must "
+                                 f"be at least {SMALLEST_LEVEL:g}. Take a smaller radius_scale.")
+
+    def _scaled(self, total: float) -> float:
+        scaled: float = (total / (self.sets_per_pair * self.knowledge.n_pairs)) ** self.radius_scale
+        return scaled
+
+    def level(self, total: float | None = None) -> float:
+        """Return the level of each single set where all together have the level `total`: the learner's own at this decision.
+
+        `radius_scale` multiplies its logarithm; with 1 all sets hold with probability 1 - total.
+        """
+        if total is None:
+            total = 1 / self.counts.epoch if self.delta is None else self.delta
+        elif not (is_number(total) and 0 < total <= 1):
+            raise ParameterError(f"the level of all sets together is {total!r}; it must be in (0, 1].")
+        return max(self._scaled(total), SMALLEST_LEVEL)
+
+    def quota(self) -> np.ndarray:
+        """Return the visits of each pair at which a plan that is made now ends."""
+        most: np.ndarray = np.maximum(1, np.floor(self.growth * self.counts.visits).astype(np.int64))
+        return most
+
+    @classmethod
+    def legacy_parameters(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the parameters of a file without `growth` mean: plans doubled, and delta was 0.01 unless told."""
+        told = given.get("delta") is not None or given.get("horizon") is not None
+        return {**given, **({} if told else {"delta": DELTA}), "growth": DOUBLING}
