@@ -2,7 +2,8 @@
 
 The jumps out of a pair are Poisson processes of intensities Q_y run for the time T spent in it.  With n_y jumps to y, and a
 mixture of the likelihoods over independent Gamma laws, Ville's inequality gives a set that holds the true intensities *at all
-times* with probability 1 - delta/P, so all P of them together with probability 1 - delta, whatever the policy:
+times* with probability 1 - delta/P, so all P of them together with probability 1 - delta, whatever the policy (1 - 1/t from
+decision t on, where the level is 1/t there: learn/set_level.py):
 
     Σ_y [n_y log(n_y/(Q_y T)) - n_y + Q_y T] <= x(n, T)        (kernels/joint_optimism.py: joint_threshold)
 
@@ -60,12 +61,10 @@ def joint_set(counts: Counts, knowledge: Knowledge, level: float) -> JointSet:
     successors = np.diff(support_start) if known else np.full(pairs, knowledge.n_states)
     time, bound = joint_sets(row_start, count, counts.visits, counts.holding_sum, successors, level, float(knowledge.rate_min),
                              float(knowledge.rate_max))
-    at, seen = row_start + np.arange(pairs + 1), np.ones(len(count) + pairs, dtype=bool)
-    seen[at[1:] - 1] = False  # the place for an unseen successor
-    after, jumps = np.zeros(len(seen), dtype=np.int64), np.zeros(len(seen))
-    after[seen], jumps[seen] = next_state, count
+    at = row_start[1:]
     return JointSet(JointProblem(
-        np.array(knowledge.pair_start), at, after, jumps,
+        np.array(knowledge.pair_start), row_start + np.arange(pairs + 1), np.insert(next_state, at, 0),
+        np.insert(count, at, 0).astype(np.float64),
         time, bound, support_start, np.array(knowledge.support_state) if known else NONE,
         np.array(knowledge.reward), np.array(knowledge.running), float(knowledge.rate_min), float(knowledge.rate_max)))
 

@@ -1,8 +1,8 @@
 """What ct-kl-ucrl and ct-joint-ucrl share: the level of their confidence sets at each decision, and the length of their plans.
 
-Level.  All sets of a learner together fail with at most the probability `total`.  Told neither `delta` nor `horizon`, a learner
-takes total = 1/t at decision t: the sets made at decision t or later that miss the truth are then a bounded number in the mean over
-each factor of 2 in t, and no number of decisions need be known.  A fixed `delta` is for sets that hold at all times together.
+Level.  Sets at the fixed level `delta` all hold, at all times together, with probability 1 - delta.  Told neither `delta` nor
+`horizon`, a learner takes the level 1/t at decision t.  Its sets from decision t on contain those at the fixed level 1/t, so from t on
+they all hold with probability 1 - 1/t, for every t at once and without a number of decisions to be known.
 
 Length.  A plan ends on arriving at a pair whose visits within the plan are max(1, growth N), N those before it.  growth = 1 is the
 doubling of alg: CTUCRL.
