@@ -1,5 +1,7 @@
 """The kernels of joint confidence sets against their readable twins."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -113,7 +115,7 @@ def test_the_sets_of_all_pairs_are_those_written_plainly():
     for level in (1e-6, 0.3, 1.0):
         row_start = np.concatenate([[0], np.cumsum(np.where(np.arange(pairs) % 3 == 0, 0, rng.integers(1, 5, pairs)))])
         count = rng.integers(1, 300, row_start[-1])
-        visits = np.array([count[a:b].sum() for a, b in zip(row_start, row_start[1:])])
+        visits = np.array([count[a:b].sum() for a, b in pairwise(row_start)])
         time = visits / rng.uniform(1, 4, pairs) * np.where(np.arange(pairs) % 3 == 2, 10.0 ** rng.choice([-3, 3], pairs), 1.0)
         given = row_start, count, visits, time, rng.integers(4, 9, pairs), level, 1.0, 4.0
         for found, expected in zip(joint_sets(*given), joint_sets_reference(*given)):

@@ -143,9 +143,15 @@ def test_sets_at_a_level_that_is_none_are_refused(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_large_radius_scale_keeps_a_level_that_floats_hold(name):
-    learner = after(name, 3000, radius_scale=80)
-    assert learner.level() == 1e-300 < learner.level(1.0)
+def test_a_radius_scale_whose_level_would_leave_the_floats_is_refused(name):
+    """At a fixed level it may be larger than where the level falls for 2^62 decisions."""
+    known = MODEL.knowledge()
+    for scale, given, words in ((20, {}, r"delta = 1/t; \(delta/2?P\)\^radius_scale must be at least 1e-300 at t = 2\^62"),
+                                (200, {"delta": 0.01}, r"delta = 0\.01; \(delta/2?P\)\^radius_scale must be at least 1e-300\.")):
+        with pytest.raises(ParameterError, match=f"radius_scale is {scale} with {words}"):
+            made(name, known, radius_scale=scale, **given)
+    assert made(name, known, radius_scale=20, delta=0.01).level() >= 1e-300
+    assert made(name, known, radius_scale=14).level(0.5**62) >= 1e-300
 
 
 @pytest.mark.parametrize("name", NAMES)
