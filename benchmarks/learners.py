@@ -38,7 +38,8 @@ GOLDEN = Path(__file__).parent.parent / "tests" / "data" / "golden"
 GOLDEN_NAMES = ("boundary_cases", "ties", "machine_maintenance")  # three_state and miller_n3_m3 are in the zoo
 FRESH = tuple(range(7301, 7313))
 LARGE = 20  # states: above it `--instances small` leaves an instance out
-NEEDS_DELTA = ("ct-ucrl",)
+FIXED: dict[str, Any] = {"delta": 0.01, "growth": 1.0}  # the defaults that the rows of learners.jsonl were made with
+GIVEN: dict[str, dict[str, Any]] = {"ct-ucrl": {"delta": 0.01}, "ct-kl-ucrl": FIXED, "ct-joint-ucrl": FIXED}
 
 
 def golden(name: str) -> CTMDP:
@@ -96,7 +97,7 @@ def regrets(task: tuple[str, str, bool, int, int, int]) -> tuple[list[list[float
     name, label, supports, epochs, first, last = task
     model = instance(name)
     solution, knowledge = solve(model), model.knowledge(supports=supports)
-    given: dict[str, Any] = {"delta": 0.01} if label in NEEDS_DELTA else {"model": model} if label == "oracle" else {}
+    given: dict[str, Any] = {"model": model} if label == "oracle" else GIVEN.get(label, {})
     simulate(model, learner(label, knowledge, **given), max_epochs=100, solution=solution)  # compile
     found, seconds = [], 0.0
     for i in range(first, last):
@@ -152,7 +153,7 @@ def riverswim(replications: int = 100, epochs: int = 10_000) -> None:
     for label in ("default", "ct-psrl", "ct-bk", "ct-kl-ucrl", "ct-ce"):
         for known in (True, False):
             knowledge = model.knowledge(supports=known)
-            given: dict[str, Any] = {"delta": 0.01} if label in NEEDS_DELTA else {}
+            given = GIVEN.get(label, {})
             final, seconds = [], 0.0
             for i in range(-1, replications):
                 began = time.process_time()

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from learners import NEEDS_DELTA, instance
+from learners import GIVEN, instance
 from learners_table import rows
 
 from sojourn.cli.common import read_model
@@ -99,7 +99,7 @@ def table() -> int:
             model = instance(row["instance"])
             models = {row["instance"]: (model, solve(model))}  # rows of one instance follow each other
         model, solution = models[row["instance"]]
-        given = {"delta": 0.01} if row["learner"] in NEEDS_DELTA else {}
+        given = GIVEN.get(row["learner"], {})
         epochs = row["epochs"]
         subject = learner(row["learner"], model.knowledge(supports=row["supports"]), seed=0, **given)
         run = simulate(model, subject, max_epochs=epochs, seed=10**6, solution=solution,

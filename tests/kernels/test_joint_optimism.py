@@ -1,5 +1,7 @@
 """The kernels of joint confidence sets against their readable twins."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,8 @@ from sojourn.kernels.joint_optimism import (
     joint_bellman_reference,
     joint_flow,
     joint_flow_reference,
+    joint_sets,
+    joint_sets_reference,
     joint_threshold,
     joint_threshold_reference,
 )
@@ -103,3 +107,18 @@ def test_the_threshold_is_the_one_written_plainly():
         time, prior_time, level = (float(rng.uniform(*ends)) for ends in ((0.1, 50), (0.1, 2), (1e-6, 0.5)))
         args = time, len(count) + int(rng.integers(0, 3)), prior_time, level
         assert joint_threshold(count, *args) == pytest.approx(joint_threshold_reference(count, *args), rel=1e-10)
+
+
+def test_the_sets_of_all_pairs_are_those_written_plainly():
+    """A third of the pairs without data, a third with times that contradict the rate bounds (1 to 4)."""
+    rng, pairs, moved = np.random.default_rng(9), 30, 0
+    for level in (1e-6, 0.3, 1.0):
+        row_start = np.concatenate([[0], np.cumsum(np.where(np.arange(pairs) % 3 == 0, 0, rng.integers(1, 5, pairs)))])
+        count = rng.integers(1, 300, row_start[-1])
+        visits = np.array([count[a:b].sum() for a, b in pairwise(row_start)])
+        time = visits / rng.uniform(1, 4, pairs) * np.where(np.arange(pairs) % 3 == 2, 10.0 ** rng.choice([-3, 3], pairs), 1.0)
+        given = row_start, count, visits, time, rng.integers(4, 9, pairs), level, 1.0, 4.0
+        for found, expected in zip(joint_sets(*given), joint_sets_reference(*given)):
+            np.testing.assert_allclose(found, expected, rtol=1e-10)
+        moved += (joint_sets(*given)[0] != time).sum()
+    assert moved == 30

@@ -8,7 +8,7 @@ from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.simulate import simulate
 from sojourn.zoo.catalogue import make
 
-NAMES = {"ct-imed": {}, "ct-bk": {}, "ct-psrl": {}, "ct-ce": {}, "ct-kl-ucrl": {"delta": 0.1}, "ct-joint-ucrl": {"delta": 0.1}}
+NAMES = {"ct-imed": {}, "ct-bk": {}, "ct-psrl": {}, "ct-ce": {}, "ct-kl-ucrl": {}, "ct-joint-ucrl": {}}
 RIVALS = {name: {} for name in ("smdp-ucrl", "ucrl2", "kl-ucrl", "scal", "smart", "rvi-q", "optimistic-q")}
 ALL = {**NAMES, **RIVALS}
 

@@ -57,8 +57,8 @@ def test_an_old_store_goes_on_as_it_began_and_says_so(tmp_path):
 def test_the_numbers_that_go_on_are_those_of_the_horizon_written_out(tmp_path):
     old = copy(GOLDEN, tmp_path / "old.sqlite")
     run_into(old, study())
-    explicit = [{**entry, "horizon": 60, "label": label} for entry, label in
-                zip(LEARNERS, ("ct-ucrl", "ct-kl-ucrl (radius_scale=0.5)"), strict=True)]
+    explicit = [{**LEARNERS[0], "horizon": 60, "label": "ct-ucrl"},
+                {**LEARNERS[1], "horizon": 60, "growth": 1, "label": "ct-kl-ucrl (radius_scale=0.5)"}]  # doubled, as then
     done, said = run_into(tmp_path / "new.sqlite", study(explicit))
     assert done.replications == 4 and said == []
     with Store(old) as one, Store(tmp_path / "new.sqlite") as two:

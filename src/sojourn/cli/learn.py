@@ -41,7 +41,8 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
               help="A name of `sojourn learners`, or module:Class (a file here, or a module).")
 @click.option("--epochs", type=NUMBER, help="How many decisions (1e6 if no --time is given).")
 @click.option("--time", "max_time", type=NUMBER, help="How much time instead; the regret is then R_T.")
-@click.option("--delta", type=NUMBER, help="Confidence of the learner, where it has one (0.01).")
+@click.option("--delta", type=NUMBER,
+              help="Level of the learner's sets, where it has one (0.01; of ct-kl-ucrl and ct-joint-ucrl 1/t at decision t).")
 @click.option("--horizon", type=NUMBER, help="Instead of --delta: N decisions, delta = 1/N.")
 @click.option("--seed", type=WHOLE, default=1, show_default=True, help="Of the world's and the learner's streams.")
 @click.option("--start", metavar="STATE", help="The first state, as the model calls it (its first one).")

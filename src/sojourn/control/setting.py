@@ -11,8 +11,9 @@ import numpy as np
 
 from sojourn.control.values import read, written
 from sojourn.errors import ParameterError
-from sojourn.learn.catalogue import LEARNERS, is_named, said_name
+from sojourn.learn.catalogue import LEARNERS, built_in_class, is_named, said_name
 from sojourn.learn.learner import checked_knowledge
+from sojourn.learn.saving import meant_parameters, saved_parameters
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.knowledge_file import knowledge_from, knowledge_tree
 from sojourn.model.numbers import shown
@@ -56,6 +57,9 @@ class Setting:
         for name, kind in KINDS.items():
             if name in found and type(found[name]) is not kind:
                 raise ParameterError(f"the setting {name} is {shown(found[name])}; its type must be {kind.__name__}.")
+        own = built_in_class(found.get("learner", ""))
+        if own is not None and "parameters" in found:
+            found["parameters"] = meant_parameters(own, found["parameters"])
         return cls(**found)
 
     def allowed(self) -> Knowledge:
@@ -101,7 +105,8 @@ def checked_setting(knowledge: Any, learner: Any, start: Any, seed: int, paramet
     if max_late and said_name(learner) not in LEARNERS:
         raise ParameterError(f"max_late is {max_late} and the learner is {said_name(learner)!r}; only plans of the catalogue's own "
                              "learners (`sojourn learners`) can be made by another process. Leave max_late at 0.")
-    given = dict(parameters or {})
+    own = built_in_class(said_name(learner))
+    given = dict(parameters or {}) if own is None else saved_parameters(own, parameters or {})
     try:
         json.dumps(given, allow_nan=False)
     except (TypeError, ValueError) as error:

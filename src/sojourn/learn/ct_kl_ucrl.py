@@ -1,9 +1,9 @@
-"""CT-KL-UCRL: CT-UCRL's optimism and episodes with Kullback-Leibler confidence sets.
+"""CT-KL-UCRL: CT-UCRL's optimism with Kullback-Leibler confidence sets, at a level and in plans of its own (learn/set_level.py).
 
 Sources: Filippi, Cappe, Garivier 2010 (KL balls for rows); Gao and Zhou (alg: CTUCRL: episodes, optimism).
 
-The sets (learn/kl_set.py) hold at all times with probability 1 - delta; then the planned gain is at least the true one.  A regret
-bound of its own is not proved here.
+The sets (learn/kl_set.py) that are made at decision t all hold with probability 1 - 1/t, or with a fixed `delta` at all times
+together with probability 1 - delta; where they hold the planned gain is at least the true one.
 """
 
 from __future__ import annotations
@@ -14,48 +14,44 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sojourn.errors import ParameterError
-from sojourn.learn.ct_ucrl import confidence
 from sojourn.learn.kl_set import KLSet, kl_set
-from sojourn.learn.learner import Learner, Plan
+from sojourn.learn.learner import Plan
 from sojourn.learn.optimism import extended_iteration
 from sojourn.learn.posterior import Posterior
+from sojourn.learn.set_level import SetLevelLearner
 from sojourn.model.knowledge import Knowledge
-from sojourn.model.scalars import positive
 
 MAX_STEPS = 20_000
-SMALLEST = 1e-300
 
 
-class CTKLUCRL(Learner):
-    """Plans on the best model within KL balls and exponential-KL intervals; replans when a count doubles.   Paper: alg: CTUCRL
+class CTKLUCRL(SetLevelLearner):
+    """Plans on the best model within KL balls and exponential-KL intervals; replans when a count has grown by a tenth.
 
-    `delta` in (0, 1] is 0.01 unless told; `horizon` = N epochs instead of it means delta = 1/N.  `radius_scale` multiplies
-    log(2P/delta) in both bounds; below 1 there is no guarantee left.  Planning stops at span(Tu - u) < w/sqrt(t), w the spread of
-    the rewards per uniformised step (eq:stop has w = 1, for rewards in [0, 1]): a constant running reward changes no decision.
+    At decision t the budget of each set is log(2Pt), P the number of pairs.  `delta` in (0, 1] makes it log(2P/delta) for good, and
+    `horizon` = N epochs means delta = 1/N.  `radius_scale` multiplies the budget; below 1 there is no guarantee left.  `growth` in
+    (0, 1] is the share of its visits by which a pair may grow within a plan; 1 doubles them (alg: CTUCRL).
+
+    Planning stops at span(Tu - u) < w/sqrt(t), w the spread of the rewards per uniformised step (eq:stop has w = 1, for rewards
+    in [0, 1]): a constant running reward changes no decision.
     """
 
     exposes: ClassVar[bool] = True
+    sets_per_pair: ClassVar[int] = 2
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
-                 seed: int | np.random.SeedSequence = 0):
-        super().__init__(knowledge, seed)
-        self.delta = confidence(delta, horizon)
-        self.radius_scale = positive("radius_scale", radius_scale)
+                 growth: float = 0.1, seed: int | np.random.SeedSequence = 0):
+        super().__init__(knowledge, delta, horizon, radius_scale, growth, seed)
         self.belief = Posterior(knowledge)
         self.values = np.zeros(knowledge.n_states)
         self.scale = reward_spread(knowledge)
-        self.level = (self.delta / (2 * knowledge.n_pairs)) ** self.radius_scale  # of each single set
-        if self.level < SMALLEST:
-            raise ParameterError(f"radius_scale is {self.radius_scale:g} with delta = {self.delta:g}; (delta/2P)^radius_scale must "
-                                 f"be at least {SMALLEST:g}. Take a smaller radius_scale.")
         self.known = self.known_now()  # as it was when the last plan was made
 
-    def known_now(self) -> KLSet:
-        """Return the confidence sets given everything counted so far."""
-        return kl_set(self.counts, self.belief, self.level)
+    def known_now(self, total: float | None = None) -> KLSet:
+        """Return the confidence sets given everything counted so far; all together at the level `total`, by default its own."""
+        return kl_set(self.counts, self.belief, self.level(total))
 
     def plan(self) -> Plan:
-        """Return the optimistic policy, good until some pair's visits double."""
+        """Return the optimistic policy, good until some pair's visits have grown by `growth`."""
         self.known = self.known_now()
         best = extended_iteration(self.known.iteration(), self.knowledge, self.scale / sqrt(self.counts.epoch), self.values,
                                   MAX_STEPS)
@@ -63,7 +59,7 @@ class CTKLUCRL(Learner):
         low, high = best.gain_bounds
         info = {"optimistic_gain": high, "optimistic_gain_low": low, "sweeps": best.sweeps,
                 "empty_intervals": self.known.empty_intervals}
-        return Plan(best.policy, quota=np.maximum(1, self.counts.visits), info=info)
+        return Plan(best.policy, quota=self.quota(), info=info)
 
     def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
         """Return whether a model with this (P, S) matrix of transitions and these rates is in the confidence sets."""

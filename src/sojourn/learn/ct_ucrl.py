@@ -17,7 +17,7 @@ from sojourn.learn.plausible import PlausibleSet, plausible_set
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import at_least, is_number, one_of, positive
 
-DELTA = 0.01  # unless told, whoever makes the learner: Python, the command line or a study
+DELTA = 0.01  # unless told, whoever makes the learner: Python, the command line or a study; learn/set_level.py has another
 
 
 class CTUCRL(Learner):

@@ -2,7 +2,8 @@
 
 The jumps out of a pair are Poisson processes of intensities Q_y run for the time T spent in it.  With n_y jumps to y, and a
 mixture of the likelihoods over independent Gamma laws, Ville's inequality gives a set that holds the true intensities *at all
-times* with probability 1 - delta/P, so all P of them together with probability 1 - delta, whatever the policy:
+times* with probability 1 - delta/P, so all P of them together with probability 1 - delta, whatever the policy (1 - 1/t from
+decision t on, where the level is 1/t there: learn/set_level.py):
 
     Σ_y [n_y log(n_y/(Q_y T)) - n_y + Q_y T] <= x(n, T)        (kernels/joint_optimism.py: joint_threshold)
 
@@ -13,11 +14,10 @@ coordinate, not one for each state.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
 
 import numpy as np
 
-from sojourn.kernels.joint_optimism import JointProblem, joint_optimism, joint_threshold
+from sojourn.kernels.joint_optimism import JointProblem, joint_optimism, joint_sets
 from sojourn.learn.counts import Counts
 from sojourn.learn.optimism import TurnIteration
 from sojourn.model.knowledge import Knowledge
@@ -59,15 +59,8 @@ def joint_set(counts: Counts, knowledge: Knowledge, level: float) -> JointSet:
     known = knowledge.support_start is not None and knowledge.support_state is not None
     support_start = np.array(knowledge.support_start) if known else NONE
     successors = np.diff(support_start) if known else np.full(pairs, knowledge.n_states)
-    prior_time = 1.0 / np.sqrt(knowledge.rate_min * knowledge.rate_max)
-    bound, time = np.full(pairs, np.inf), counts.holding_sum.copy()
-    for i in np.flatnonzero(counts.visits):
-        seen = count[row_start[i]:row_start[i + 1]]
-        bound[i] = joint_threshold(seen, time[i], successors[i], prior_time, level)
-        nearest = allowed_time(int(counts.visits[i]), float(time[i]), knowledge, float(bound[i]))
-        if nearest != time[i]:
-            time[i] = nearest
-            bound[i] = joint_threshold(seen, nearest, successors[i], prior_time, level)
+    time, bound = joint_sets(row_start, count, counts.visits, counts.holding_sum, successors, level, float(knowledge.rate_min),
+                             float(knowledge.rate_max))
     at = row_start[1:]
     return JointSet(JointProblem(
         np.array(knowledge.pair_start), row_start + np.arange(pairs + 1), np.insert(next_state, at, 0),
@@ -75,12 +68,3 @@ def joint_set(counts: Counts, knowledge: Knowledge, level: float) -> JointSet:
         time, bound, support_start, np.array(knowledge.support_state) if known else NONE,
         np.array(knowledge.reward), np.array(knowledge.running), float(knowledge.rate_min), float(knowledge.rate_max)))
 
-
-def allowed_time(visits: int, time: float, knowledge: Knowledge, bound: float) -> float:
-    """Return `time`; or, where every rate within the bounds lacks more than `bound`, the nearest at which one lacks nothing.
-
-    Times that contradict the bounds (in another unit, say) leave an empty set; a plan needs one, and the row is known all the same.
-    """
-    nearest = min(max(time, visits / knowledge.rate_max), visits / knowledge.rate_min)
-    ratio = time / nearest
-    return nearest if visits * (ratio - 1 - log(ratio)) > bound else time

@@ -1,7 +1,7 @@
 """Uncertainty as KL balls: around each empirical row a KL ball, for each rate an exponential-KL interval.
 
 With P pairs, each of the 2P sets holds *at all times* with probability 1 - delta/(2P), so all of them together with probability
-1 - delta, whatever the policy:
+1 - delta, whatever the policy (1 - 1/t from decision t on, where the level is 1/t there: learn/set_level.py):
 
 - rows: N KL(p̂ ‖ p) <= log(2P/delta) + log of (largest likelihood / Dirichlet(1/k) mixture of likelihoods) (Ville's inequality);
 - holding times: n (m̂/m - 1 - log(m̂/m)) <= log(4 P n (n + 1)/delta), m̂ the plain mean of n.  At a fixed n an exponential sample

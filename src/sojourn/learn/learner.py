@@ -15,6 +15,7 @@ stream.  So a learner can be given to another walker at any moment, which asks i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -122,6 +123,7 @@ class Learner:
     needs_rate_bounds: ClassVar[bool] = True
     needs_events: ClassVar[bool] = False
     retired: ClassVar[tuple[str, ...]] = ()  # parameters that do nothing any more, and that saved files may name
+    always_saved: ClassVar[tuple[str, ...]] = ()  # parameters that files name, given or not: one without them is older
     parameters: dict[str, str]  # as given to the constructor, in words, defaults included
     given: dict[str, Any]  # as given to the constructor, where a study file could hold it
 
@@ -132,6 +134,11 @@ class Learner:
         self.parameters = given_parameters(cls, args, more)
         self.given = plain_parameters(cls, args, more)
         return self
+
+    @classmethod
+    def legacy_parameters(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters that mean now what `given` meant in a file that does not name those in `always_saved`."""
+        return dict(given)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -52,8 +52,9 @@ def _refuse_unlike(learner: Learner, state: Mapping[str, Any]) -> None:
                              "build the same one.")
     if not isinstance(state["parameters"], Mapping):
         raise ParameterError(f"the saved parameters are {shown(state['parameters'])}; they must be a dict.")
-    for name in sorted({*map(str, state["parameters"]), *learner.parameters} - set(getattr(learner, "retired", ()))):
-        there = state["parameters"].get(name) or _unsaid(type(learner), name)
+    saved = _words_now(type(learner), state["parameters"])
+    for name in sorted({*map(str, saved), *learner.parameters} - set(getattr(learner, "retired", ()))):
+        there = saved.get(name) or _unsaid(type(learner), name)
         here = learner.parameters.get(name, "not given")
         if there != here:
             raise ParameterError(f"the saved state is of a learner with {name} = {there}, this one has {name} = {here}; "
@@ -67,6 +68,34 @@ def _unsaid(kind: type, name: str) -> str:
     """Return what a saved state means that does not say a parameter: it is older, and had what is the default."""
     found = _signature(kind).parameters.get(name)
     return "not given" if found is None or found.default is inspect.Parameter.empty else in_words(found.default)
+
+
+def _words_now(kind: type, saved: Mapping[str, str]) -> dict[str, str]:
+    """Return the parameters of a saved state in words, those of an older one as they are said now."""
+    plain = {name: None if text == "None" else text for name, text in saved.items()}
+    return {name: in_words(value) for name, value in meant_parameters(kind, plain).items()}
+
+
+def saved_parameters(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a file says of the parameters: those given, and the defaults of those that it always names."""
+    return {**given, **{name: _signature(kind).parameters[name].default for name in _always_saved(kind) if name not in given}}
+
+
+def meant_parameters(kind: type, saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that mean now what those of a file meant when it was written.
+
+    >>> from sojourn.learn.ct_kl_ucrl import CTKLUCRL
+    >>> meant_parameters(CTKLUCRL, {}), meant_parameters(CTKLUCRL, saved_parameters(CTKLUCRL, {}))
+    ({'delta': 0.01, 'growth': 1.0}, {'growth': 0.1})
+    """
+    older = any(name not in saved for name in _always_saved(kind))
+    found: dict[str, Any] = kind.legacy_parameters(saved) if older else dict(saved)  # type: ignore[attr-defined]
+    return found
+
+
+def _always_saved(kind: type) -> list[str]:
+    """Return what the files of a class always name; a child that does not take a parameter does not name it either."""
+    return [name for name in getattr(kind, "always_saved", ()) if name in _signature(kind).parameters]
 
 
 def class_name(learner: object) -> str:

@@ -17,10 +17,10 @@ import numpy as np
 
 from sojourn.errors import FileError, ModelError, SojournError, require
 from sojourn.learn.abilities import abilities_of, called
-from sojourn.learn.catalogue import LEARNERS
+from sojourn.learn.catalogue import LEARNERS, learner_class
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.learn.learner import History
-from sojourn.learn.saving import class_name
+from sojourn.learn.saving import class_name, meant_parameters, saved_parameters
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.files import file_path, reading, regular_file, replacing
 from sojourn.model.knowledge import Knowledge
@@ -95,7 +95,8 @@ def _tree(run: Run) -> dict[str, Any]:
         "start": run.model.state(run.start), "state": run.model.state(run.state),
         "episodes": {name: getattr(episodes, name) for name in EPISODE_COLUMNS}
         | {"policies": {str(i): policy for i, policy in enumerate(episodes.policies)}, "info": dict(episodes.info)},
-        "learner": {"called": called(learner), "class": class_name(learner), "parameters": dict(given) if kept else {},
+        "learner": {"called": called(learner), "class": class_name(learner),
+                    "parameters": saved_parameters(type(learner), given) if kept else {},
                     "settings": {name: value for name, value in run.settings.items() if storable(value)},
                     "state": learner.state() if kept else None, "knowledge": knowledge_tree(known) if known is not None else None},
     }
@@ -169,7 +170,8 @@ def _learner(who: dict[str, Any]) -> Any:
     names = [name for name, entry in LEARNERS.built_in.items() if entry.home == who["class"]]
     if knowledge is None or who["state"] is None or not names:
         return PastLearner(str(who["called"]), dict(who["settings"]), knowledge)
-    made = made_learner(who["called"] if who["called"] in names else names[0], knowledge, **who["parameters"])
+    name = who["called"] if who["called"] in names else names[0]
+    made = made_learner(name, knowledge, **meant_parameters(learner_class(name), who["parameters"]))
     made.restore(who["state"])
     made.called = str(who["called"])
     return made

@@ -14,7 +14,7 @@ from sojourn.errors import FileError, ParameterError, StoreError
 from sojourn.learn.abilities import called
 from sojourn.learn.catalogue import LEARNERS, is_named, learner_class
 from sojourn.learn.catalogue import learner as made_learner
-from sojourn.learn.saving import class_name
+from sojourn.learn.saving import class_name, meant_parameters, saved_parameters
 from sojourn.model.files import file_path, reading, regular_file, replacing
 from sojourn.model.knowledge_file import knowledge_from, knowledge_tree
 from sojourn.model.numbers import shown
@@ -31,7 +31,7 @@ def write_session(session: Session, path: str | os.PathLike[str]) -> None:
     """Write a session to a file, which is replaced at once or not touched at all."""
     file, learner = file_path(path), session.learner
     given = {name: value for name, value in getattr(learner, "given", {}).items() if storable(value)}
-    who = {"called": called(learner), "class": class_name(learner), "parameters": given}
+    who = {"called": called(learner), "class": class_name(learner), "parameters": saved_parameters(type(learner), given)}
     try:
         content = pack({"learner": who, "knowledge": knowledge_tree(session.knowledge), "session": session.save()})
         with replacing(file) as stream:
@@ -63,7 +63,7 @@ def read_session(path: str | os.PathLike[str], learner: Any = None, max_bytes: i
             raise FileError(f"{str(file)!r} is the session of a {who['class']}, and the learner given is a {given}; "
                             "give the same one.")
         if is_named(learner):
-            learner = made_learner(learner, knowledge, **who["parameters"])
+            learner = made_learner(learner, knowledge, **meant_parameters(kind, who["parameters"]))
         session = Session(learner, knowledge.states[int(saved["state"])], knowledge=knowledge)
         session.restore(saved)
         check_session(session)

@@ -45,15 +45,22 @@ def adopt(
 ) -> tuple[list[Cell], int]:
     """Write the study into the store, or check that it belongs there; return its cells and the number of this program.
 
-    `say` is told what is worth a sentence; `begun` says of a learner told the horizon whether the results to come are of it
+    `say` is told what is worth a sentence; `begun` says of a learner with earlier defaults whether the results to come are of it
     (see `study/earlier.py`; those in the store are looked at in any case).
     """
     old = store.horizon
     if old:
         store.verify()
         _same_horizon(store, old, spec.horizon)
-    before = {e.label: e.key for e in store.learners() if "uses" not in e.source}  # written before delta had one default
-    spec, said = as_begun(spec, lambda entry: before.get(entry.label) == entry.key or (begun is not None and begun(entry)))
+    rows = {e.label: e for e in store.learners()}
+    given = {e.label: e.source for e in spec.learners}
+
+    def is_begun(entry: LearnerEntry, old: LearnerEntry) -> bool:
+        row = rows.get(entry.label)
+        there = row is not None and row.key == old.key and ("uses" not in row.source or row.source["said"] == entry.source)
+        return there or (begun is not None and begun(old))  # without "uses": written when a study told the horizon
+
+    spec, said = as_begun(spec, is_begun)
     if say is not None:
         for sentence in said.values():
             say(sentence)
@@ -73,7 +80,7 @@ def adopt(
     models |= {m.label: store.add_model(m.label, m.key, m.source, m.packed) for m in spec.models if m.label not in models}
     worlds = [m.model for m in spec.models]
     learners |= {
-        e.label: store.add_learner(e.label, e.key, _said(e) | ({} if e.label in said else {"uses": e.uses(worlds)}))
+        e.label: store.add_learner(e.label, e.key, _said(e) | ({"uses": e.uses(worlds)} if e.source == given[e.label] else {}))
         for e in spec.learners
         if e.label not in learners
     }

@@ -14,6 +14,7 @@ from typing import Any
 from sojourn.errors import SojournError, unknown_name
 from sojourn.hidden_characters import visible
 from sojourn.learn.catalogue import LEARNERS, Entry, entry_from, learner_class, learner_for, needed_knowledge
+from sojourn.learn.saving import meant_parameters, saved_parameters
 from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.events import EventTable
@@ -57,13 +58,22 @@ class LearnerEntry:
     parameters: dict[str, Any] = field(default_factory=dict)
     supports: bool = False
     folder: Path | None = None  # of the study file, where a file `module.py` is found
+    legacy: bool = False  # what it says means what it meant before its class had the parameters that files always name
 
     @cached_property
     def key(self) -> str:
         """What decides its behaviour: name, parameters, what it is told, and for a class that is not ours its source."""
-        parts = {"name": self.name, "home": self.home, "parameters": self.parameters, "supports": self.supports}
+        parts = {"name": self.name, "home": self.home, "parameters": self.keyed_parameters(), "supports": self.supports}
         ours = not self.home and LEARNERS[self.name].built_in
         return digest(canonical(parts), "" if ours else source_digest(self.kind))
+
+    def keyed_parameters(self) -> dict[str, Any]:
+        """Return the parameters as they are in the key: with those that files always name, unless an older key means the same."""
+        if self.legacy:
+            return self.parameters
+        told = saved_parameters(self.kind, self.parameters)
+        older = {name: value for name, value in told.items() if name not in getattr(self.kind, "always_saved", ())}
+        return older if meant_parameters(self.kind, older) == told else told
 
     @property
     def source(self) -> dict[str, Any]:
@@ -106,7 +116,8 @@ class LearnerEntry:
         """Return a new learner for `model`, its randomness addressed by `seed`."""
         knowledge = needed_knowledge(model, self.kind, supports=self.supports)
         which = self.home or self.name
-        return learner_for(model, which, knowledge=knowledge, seed=seed, parameters=self.parameters, folder=self.folder)
+        given = meant_parameters(self.kind, self.parameters) if self.legacy else self.parameters
+        return learner_for(model, which, knowledge=knowledge, seed=seed, parameters=given, folder=self.folder)
 
     def uses(self, models: Sequence[CTMDP]) -> dict[str, Any]:
         """Return the values of its parameters, defaults included; those that differ from model to model are left out."""

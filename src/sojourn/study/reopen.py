@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sojourn.errors import ParameterError, StoreError
+from sojourn.learn.catalogue import LEARNERS
 from sojourn.study.entries import LearnerEntry, ModelEntry
 from sojourn.study.schema import from_store
 from sojourn.study.spec import Spec
@@ -34,4 +36,6 @@ def entry_said(stored: StoredLearner, store: Store) -> LearnerEntry:
     """Return the learner that a store speaks of, as it was said."""
     said: dict[str, Any] = dict(stored.source["said"])
     name, home, supports = said.pop("name", ""), said.pop("class", ""), said.pop("supports", False)
-    return LearnerEntry(said.pop("label"), name, home, said, supports, store.path.parent if home else None)
+    found = LearnerEntry(said.pop("label"), name, home, said, supports, store.path.parent if home else None)
+    older = replace(found, legacy=name in LEARNERS.built_in)  # classes of others are not imported to look at a store
+    return older if older.legacy and older.key == stored.key else found
