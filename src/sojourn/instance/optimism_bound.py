@@ -1,7 +1,7 @@
 """The regret bounds of docs/learners-proofs.md: what is proved of ct-kl-ucrl, ct-joint-ucrl and ct-ucrl for a model, as a number.
 
-They hold for every number of decisions at once, with every constant written out, and are far above what is seen: they say that regret
-is logarithmic, not how large it is.
+They hold for every number of decisions at once, with every constant written out, and are far above what is seen: they say that
+regret is logarithmic, not how large it is.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def longest_passage(model: CTMDP) -> float:
     1.0
     """
     if model.n_states > MAX_STATES:
-        raise AssumptionError(f"the bound needs the slowest way between all pairs of states; the model has {model.n_states} states, "
-                              f"and it is worked out up to {MAX_STATES}.")
+        raise AssumptionError(f"the bound needs the slowest way between all pairs of states, worked out up to {MAX_STATES} states; "
+                              f"the model has {model.n_states}.")
     if model.n_states == 1:
         return 1.0
     passage = Passage(model.matrix, model.pair_state, np.ones(model.n_pairs), largest=True)
@@ -80,7 +80,7 @@ def plans_bound(pairs: int, growth: float, epochs: float) -> float:
     """Return how many plans there are at most within N >= P decisions, where a pair may grow by `growth` within a plan.
 
     >>> plans_bound(6, 1.0, 1e5), round(plans_bound(6, 0.1, 1e5), 1)
-    (102.14..., 945.0)
+    (102.148067842..., 954.2)
     """
     if growth == 1:
         return pairs * math.log2(8 * epochs / pairs)
@@ -112,7 +112,7 @@ def optimism_bound(learner: str, m: Constants, epochs: float, *, growth: float =
         raise ParameterError(f"delta is {delta!r}; it must be in (0, 1].")
     if not (is_number(growth) and 0 < growth <= 1):
         raise ParameterError(f"growth is {growth!r}; it must be in (0, 1].")
-    if math.isinf(m.gap):
+    if m.largest_gap == 0:
         return OptimismBound(0.0, 0.0, 0.0, 0.0)
     printed = learner == "ct-ucrl"
     if not printed and learner not in WIDTH:
@@ -142,8 +142,8 @@ def _printed_width(m: Constants, delta: float, n: float, theta: float, span: flo
     """Return how wide the printed sets are, in 1/sqrt(visits)."""
     logarithm = math.log(2 * m.choices * m.states * n / delta)
     if logarithm > TRUNCATION * -math.log(delta):
-        raise AssumptionError(f"with delta = {delta:g} and N = {n:g} the truncated mean is not proved to fail as seldom as its radius "
-                              "says; take a smaller delta.")
+        raise AssumptionError(f"with delta = {delta:g} and N = {n:g} the truncated mean is not proved to fail as seldom as its "
+                              "radius says; take a smaller delta.")
     excess = theta + max(m.income[1] - m.running[0], m.running[1] - m.gain)
     return (1 + math.sqrt(2)) * (span * math.sqrt(14 * m.states * logarithm)
                                  + 8 * excess * math.sqrt(14 * logarithm) / m.rate_bounds[0])

@@ -149,7 +149,7 @@ class RegretBounds:
         >>> found = difficulty(make("three-state"))
         >>> bound = found.optimism_bound("ct-kl-ucrl", 1e6)
         >>> f"{bound.total:.3g}, of which {bound.failing:.3g} for plans that fail"
-        '2.49e+08, of which 37.2 for plans that fail'
+        '2.43e+08, of which 37.2 for plans that fail'
         """
         return optimism_bound(learner, self.optimism_constants(supports), epochs, growth=growth, delta=delta, tolerance=tolerance)
 

@@ -14,7 +14,7 @@ from sojourn.learn.catalogue import proved_bound, said_name
 from sojourn.report.look import COLORS, check_picture, literal, new_figure, save, with_look
 from sojourn.simulation.holding import no_bounds
 from sojourn.simulation.run import Run
-from sojourn.study.bounds import NAMES
+from sojourn.study.bounds import NAMES, OWN_THEOREMS, own_bound
 from sojourn.study.growth import slopes
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = T
     """Draw the regret of a run, and how fast it grows against log N; write it to `path` if given; return the figure.
 
     With `bounds`, C(M) (thm:main), or C_u(M) for a learner that is not told the supports, stands as a line beside the growth,
-    which it bounds in the long run, and a line below says what it does not exclude; the upper bound of CT-UCRL is named
-    where the learner is one it holds for: printed sets, and delta = 1/N (thm:UCRL) or doubling (thm:UCRL2).
+    which it bounds in the long run, and a line below says what it does not exclude.  What is proved of the learner's regret is
+    named there too, and never drawn: it is many times what is seen.
     """
     kind = None if path is None else check_picture(path)
     if len(run.epochs) < 2:
@@ -113,9 +113,13 @@ def _upper_bound(run: Run, card: Difficulty) -> list[str]:
 
     In the form that does not depend on the unit of time: as printed it is no guarantee where rate_max > 1.
     """
-    last = int(run.epochs[-1])
-    theorem = proved_bound(said_name(type(run.learner)), run.settings, last)
+    last, name = int(run.epochs[-1]), said_name(type(run.learner))
+    theorem = proved_bound(name, run.settings, last)
     try:
+        if theorem in OWN_THEOREMS and run.settings.get("reward_range") is None:
+            bound = own_bound(card, name, run.settings, float(last))
+            return [f"Proved of {name} at this N: a mean pseudo-regret of at most {bound:.3g} "
+                    f"({theorem}, docs/learners-proofs.md)."]
         if theorem == "thm:UCRL2":
             bound = card.upper_bound_doubling(epochs=float(last), consistent=True)
             return [f"The upper bound of doubling CT-UCRL, the same in every unit of time (thm:UCRL2): {bound:.3g}."]
