@@ -237,7 +237,7 @@ def proved_bound(name: str, parameters: Mapping[str, Any], epochs: float) -> str
     """Return the theorem that bounds the regret of this learner after `epochs` decisions, or nothing.
 
     `parameters` are those in use, defaults included.  thm:UCRL (delta = 1/N only) and thm:UCRL2 are the paper's, Theorem 1 and 2
-    those of docs/learners-proofs.md.  All hold for sets that are not scaled down; Theorem 1 at the level 1/t or at delta = 1/N.
+    those of docs/learners-proofs.md.  All hold for sets that are not scaled down; Theorem 1 at the level 1/t or at delta <= 1/N.
     Where no `growth` is named the parameters are of before it was one: then delta stood still.
 
     >>> proved_bound("ct-ucrl", {"horizon": 1e6}, 10**6), proved_bound("ct-ucrl", {"delta": 0.01}, 10**6)
@@ -254,8 +254,9 @@ def proved_bound(name: str, parameters: Mapping[str, Any], epochs: float) -> str
     delta, horizon = parameters.get("delta"), parameters.get("horizon")
     told_epochs = horizon == epochs or isclose((delta or 0) * epochs, 1)
     if bound == "Theorem 1":
-        level_grows = delta is None and horizon is None and "growth" in parameters
-        return bound if told_epochs or level_grows else ""
+        level = 1 / horizon if horizon is not None else delta
+        small = level * epochs <= 1 + 1e-9 if level is not None else "growth" in parameters
+        return bound if small else ""
     if bound == "Theorem 2":
         return "thm:UCRL" if told_epochs else bound
     return bound

@@ -14,7 +14,7 @@ from sojourn.learn.catalogue import proved_bound, said_name
 from sojourn.report.look import COLORS, check_picture, literal, new_figure, save, with_look
 from sojourn.simulation.holding import no_bounds
 from sojourn.simulation.run import Run
-from sojourn.study.bounds import NAMES, OWN_THEOREMS, own_bound
+from sojourn.study.bounds import NAMES, proved_of
 from sojourn.study.growth import slopes
 
 if TYPE_CHECKING:
@@ -115,11 +115,10 @@ def _upper_bound(run: Run, card: Difficulty) -> list[str]:
     """
     last, name = int(run.epochs[-1]), said_name(type(run.learner))
     theorem = proved_bound(name, run.settings, last)
+    own = proved_of(card, name, run.settings, last)
+    if own is not None:
+        return [f"Proved of {name} at this N: a mean pseudo-regret of at most {own[0]:.3g} ({own[1]}, docs/learners-proofs.md)."]
     try:
-        if theorem in OWN_THEOREMS and run.settings.get("reward_range") is None:
-            bound = own_bound(card, name, run.settings, float(last))
-            return [f"Proved of {name} at this N: a mean pseudo-regret of at most {bound:.3g} "
-                    f"({theorem}, docs/learners-proofs.md)."]
         if theorem == "thm:UCRL2":
             bound = card.upper_bound_doubling(epochs=float(last), consistent=True)
             return [f"The upper bound of doubling CT-UCRL, the same in every unit of time (thm:UCRL2): {bound:.3g}."]

@@ -169,6 +169,21 @@ def own_bound(found: Difficulty, name: str, given: dict[str, Any], epochs: float
     return found.optimism_bound(name, n, growth=float(given.get("growth", 1.0)), delta=own_level(name, given)).total
 
 
+def proved_of(found: Difficulty, name: str, given: dict[str, Any], epochs: int) -> tuple[float, str] | None:
+    """Return what is proved of a learner's mean pseudo-regret by docs/learners-proofs.md, and the theorem's name; None if nothing.
+
+    `given` are its parameters in use.  Models above 400 pairs are left out.
+    """
+    theorem = proved_bound(name, given, epochs)
+    if theorem not in OWN_THEOREMS or given.get("reward_range") is not None or found.model.n_pairs > MAX_UPPER_PAIRS:
+        return None
+    try:
+        bound = own_bound(found, name, given, float(epochs))
+    except SojournError:
+        return None
+    return (bound, theorem) if math.isfinite(bound) else None
+
+
 def _keep_own(out: dict[str, Callable[[float], float]], words: str, found: Difficulty, name: str, given: dict[str, Any]) -> None:
     """Keep a bound of our own if the model has one."""
     with suppress(SojournError):
