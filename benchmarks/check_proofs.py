@@ -310,6 +310,7 @@ def learners(rng, size):
     """Of plans of ct-kl-ucrl and ct-joint-ucrl: ρ* <= G, span u <= D (G - least income), and the widths of their pairs."""
     import sojourn
     from sojourn.instance.optimism_bound import WIDTH
+    from sojourn.learn.catalogue import LEARNERS
 
     worst, cases, delta = 0.0, 0, 0.5
     for _ in range(max(1, size // 10)):
@@ -322,7 +323,8 @@ def learners(rng, size):
             there = passages(chosen(rows, policy), 1 / chosen(rate, policy))
             distance = there if not distance.any() else np.minimum(distance, there)
         distance = distance.max()
-        for name, supports in itertools.product(WIDTH, (False, True)):
+        for name, supports in itertools.product(("ct-kl-ucrl", "ct-joint-ucrl"), (False, True)):
+            sets = LEARNERS[name].sets
             told = model.knowledge(supports=supports)
             learner = sojourn.learner(name, told, seed=int(rng.integers(1 << 30)), delta=delta)
             for epochs in (20, 300, 4000, 40_000):
@@ -338,22 +340,22 @@ def learners(rng, size):
                 assert gain <= high + 1e-9 * (1 + abs(high)), "the optimistic gain is below the true one"
                 for s, a in enumerate(plan.policy):
                     n, t = int(learner.counts.visits[2 * s + a]), float(learner.counts.holding_sum[2 * s + a])
-                    x = budget_of(name, told, n, t, sigma, sigma if supports else 3, delta)
+                    x = budget_of(sets, told, n, t, sigma, sigma if supports else 3, delta)
                     lacks = low - income[s, a] - rate[s, a] * (rows[s, a] @ u - u[s])  # at most λ e
                     cases += 1
                     if n >= 8 * x:
-                        width = WIDTH[name] * (np.abs(reward).max() + span) * math.sqrt(x / n)
+                        width = WIDTH[sets] * (np.abs(reward).max() + span) * math.sqrt(x / n)
                     else:
                         width = (high - income[s, a]) / rate[s, a] + span
                     worst = max(worst, lacks / (rate[s, a] * width * ROUNDING))
     return cases, worst
 
 
-def budget_of(name, told, n, time_, sigma, possible, delta):
+def budget_of(sets, told, n, time_, sigma, possible, delta):
     """Return x of a pair after n visits in a time, as the proof has it, at a fixed level."""
     n = max(n, 1)
     row = sigma * math.log(max(possible * n / sigma, 1.0)) if possible > 1 else 0.0
-    if name == "ct-kl-ucrl":
+    if sets == "kl":
         return math.log(2 * told.n_pairs / delta) + max(row, math.log(2 * n * (n + 1)))
     unit = 1 / math.sqrt(told.rate_min * told.rate_max)
     return math.log(told.n_pairs / delta) + row + math.log1p(time_ / unit) + math.sqrt(told.rate_max / told.rate_min)

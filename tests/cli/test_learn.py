@@ -93,7 +93,7 @@ def test_a_learner_is_compared_with_the_bound_of_what_it_knew():
 
 def test_what_is_proved_of_the_learner_is_named_beside_its_run():
     ran = run("three-state", "--learner", "ct-ucrl", "--epochs", 1000)
-    value = difficulty(make("three-state")).optimism_bound("ct-ucrl", 1000, delta=0.01).total
+    value = difficulty(make("three-state")).optimism_bound("printed", 1000, delta=0.01).total
     words = " ".join(ran.out.split())
     assert f"proved a mean pseudo-regret of at most {value:.3g} at this N (Theorem 2, docs/learners-proofs.md)" in words
     assert "(Theorem 1," in run("three-state", "--learner", "ct-joint-ucrl", "--horizon", 2000, "--epochs", 1000).out

@@ -44,7 +44,7 @@ def by_enumeration(model, bounds):
             "top": max(e.max() for e in ends), "bottom": min(e.min() for e in ends), "least": income.min()}
 
 
-def theorem_1(name, model, bounds, n, k, gamma, level):
+def theorem_1(sets, model, bounds, n, k, gamma, level):
     m, (low, high) = by_enumeration(model, bounds), bounds
     pairs, states = model.n_pairs, model.n_states
     sigma = max(np.diff(model.row_start))
@@ -53,7 +53,7 @@ def theorem_1(name, model, bounds, n, k, gamma, level):
     v = m["D"] * w_theta
     w0 = w_theta / model.rate.min() + v
     log_level = math.log(n) if level is None else math.log(1 / level)
-    if name == "ct-kl-ucrl":
+    if sets == "kl":
         c0, x = 8.8, math.log(2 * pairs) + log_level + max(sigma * math.log(k * n / sigma), math.log(2 * n * (n + 1)))
     else:
         c0, root = 6.1, math.sqrt(high / low)
@@ -96,20 +96,20 @@ def known(request):
     return model, difficulty(model, bounds), bounds
 
 
-@pytest.mark.parametrize("name", ["ct-kl-ucrl", "ct-joint-ucrl"])
+@pytest.mark.parametrize("sets", ["kl", "joint"])
 @pytest.mark.parametrize(("gamma", "level"), [(0.1, None), (0.03, None), (1.0, 1e-5), (1.0, None)])
-def test_the_bound_of_theorem_1_is_what_the_page_says(known, name, gamma, level):
+def test_the_bound_of_theorem_1_is_what_the_page_says(known, sets, gamma, level):
     model, found, bounds = known
     for n, supports in ((1e5, False), (1e3, True)):
         k = max(np.diff(model.row_start)) if supports else model.n_states
-        bound = found.optimism_bound(name, n, supports=supports, growth=gamma, delta=level)
-        assert bound.total == pytest.approx(theorem_1(name, model, bounds, n, k, gamma, level), rel=1e-6)
+        bound = found.optimism_bound(sets, n, supports=supports, growth=gamma, delta=level)
+        assert bound.total == pytest.approx(theorem_1(sets, model, bounds, n, k, gamma, level), rel=1e-6)
 
 
 def test_the_bound_of_theorem_2_is_what_the_page_says(known):
     model, found, bounds = known
     for n, delta in ((1e5, None), (1e8, 0.2)):
-        assert found.optimism_bound("ct-ucrl", n, delta=delta).total == pytest.approx(
+        assert found.optimism_bound("printed", n, delta=delta).total == pytest.approx(
             theorem_2(model, bounds, n, delta or 0.01), rel=1e-6)
 
 
@@ -118,31 +118,31 @@ def test_the_bound_is_logarithmic_and_the_same_in_every_unit_of_time_and_reward(
     model = make("three-state")
     other = model.replace(rate=model.rate * 1e3, running=model.running * 5e3, reward=model.reward * 5,
                           rate_bounds=tuple(1e3 * np.array(model.bounds)))
-    for name in ("ct-kl-ucrl", "ct-joint-ucrl"):
-        here, there = (difficulty(one).optimism_bound(name, 1e6) for one in (model, other))
+    for sets in ("kl", "joint"):
+        here, there = (difficulty(one).optimism_bound(sets, 1e6) for one in (model, other))
         assert there.total == pytest.approx(5 * here.total)
-        assert here.total < difficulty(model).optimism_bound(name, 1e12).total < 2.2 * here.total
+        assert here.total < difficulty(model).optimism_bound(sets, 1e12).total < 2.2 * here.total
 
 
 def test_the_bound_lies_above_what_is_seen_and_above_the_lower_bound():
     model = make("three-state")
     found = difficulty(model)
-    for name in ("ct-kl-ucrl", "ct-joint-ucrl", "ct-ucrl"):
+    for name, sets in (("ct-kl-ucrl", "kl"), ("ct-joint-ucrl", "joint"), ("ct-ucrl", "printed")):
         run = sojourn.simulate(model, name, max_epochs=2000, seed=1)
-        bound = found.optimism_bound(name, 2000).total
+        bound = found.optimism_bound(sets, 2000).total
         assert run.pseudo_regret[-1] < bound and found.lower_bound(epochs=2000, supports=False) < bound
 
 
 def test_a_model_without_a_wrong_choice_loses_nothing():
-    assert difficulty(make("two-state").replace(reward=np.zeros(4))).optimism_bound("ct-kl-ucrl", 1e6).total == 0
+    assert difficulty(make("two-state").replace(reward=np.zeros(4))).optimism_bound("kl", 1e6).total == 0
 
 
 @pytest.mark.parametrize(("call", "said"), [
-    (lambda found: found.optimism_bound("ct-psrl", 1e6), "the bound is of ct-kl-ucrl, ct-joint-ucrl, ct-ucrl"),
-    (lambda found: found.optimism_bound("ct-kl-ucrl", 2), "at least the number of pairs"),
-    (lambda found: found.optimism_bound("ct-kl-ucrl", 1e6, growth=0), "growth is 0"),
-    (lambda found: found.optimism_bound("ct-kl-ucrl", 1e6, delta=2), "delta is 2"),
-    (lambda found: found.optimism_bound("ct-ucrl", 1e300, delta=0.9), "take a smaller delta"),
+    (lambda found: found.optimism_bound("ct-psrl", 1e6), "sets is"),
+    (lambda found: found.optimism_bound("kl", 2), "at least the number of pairs"),
+    (lambda found: found.optimism_bound("kl", 1e6, growth=0), "growth is 0"),
+    (lambda found: found.optimism_bound("kl", 1e6, delta=2), "delta is 2"),
+    (lambda found: found.optimism_bound("printed", 1e300, delta=0.9), "take a smaller delta"),
 ])
 def test_what_cannot_be_bounded_is_refused_in_words(call, said):
     with pytest.raises((ParameterError, AssumptionError), match=said):
@@ -153,4 +153,4 @@ def test_a_model_with_a_policy_that_is_not_irreducible_has_no_number():
     rows = [[[0.5, 0.5, 0], [0, 0.5, 0.5]], [[0, 1, 0], [1, 0, 0]], [[1, 0, 0], [1, 0, 0]]]
     model = sojourn.CTMDP.from_arrays(rows, np.ones((3, 2)), np.arange(6.0).reshape(3, 2), rate_bounds=(1, 1))
     with pytest.raises(AssumptionError, match="every policy is irreducible"):
-        difficulty(model).optimism_bound("ct-kl-ucrl", 1e6)
+        difficulty(model).optimism_bound("kl", 1e6)

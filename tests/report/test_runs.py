@@ -46,12 +46,12 @@ def test_the_upper_bound_stands_only_beside_learners_it_holds_for(model):
 
 def test_what_is_proved_of_optimism_is_named_beside_a_run_and_not_drawn(model):
     found = difficulty(model)
-    for learner, name, theorem in ((CTKLUCRL(model.knowledge(), horizon=500), "ct-kl-ucrl", "Theorem 1"),
-                                   (CTUCRL(model.knowledge(), delta=0.01), "ct-ucrl", "Theorem 2")):
+    for learner, name, sets, theorem in ((CTKLUCRL(model.knowledge(), horizon=500), "ct-kl-ucrl", "kl", "Theorem 1"),
+                                   (CTUCRL(model.knowledge(), delta=0.01), "ct-ucrl", "printed", "Theorem 2")):
         run = simulate(model, learner, max_epochs=500)
         drawn = plot_run(run)
         growth, delta = run.settings.get("growth", 1.0), run.settings["delta"]
-        bound = found.optimism_bound(name, 500, growth=growth, delta=delta).total
+        bound = found.optimism_bound(sets, 500, growth=growth, delta=delta).total
         assert f"Proved of {name} at this N: a mean pseudo-regret of at most {bound:.3g} ({theorem}," in words(drawn)
         assert all(axes.get_ylim()[1] < 1e-3 * bound for axes in drawn.axes)
 

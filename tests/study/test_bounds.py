@@ -48,11 +48,11 @@ def test_what_is_proved_of_optimism_stands_beside_the_learners_that_it_binds_wit
     upper = bounds_of(model, learners, N).upper
     found = difficulty(model)
     expected = {
-        "ct-kl-ucrl (Theorem 1)": found.optimism_bound("ct-kl-ucrl", N),
-        "ct-kl-ucrl with growth = 0.5 (Theorem 1)": found.optimism_bound("ct-kl-ucrl", N, growth=0.5),
-        "ct-joint-ucrl (Theorem 1)": found.optimism_bound("ct-joint-ucrl", N, growth=1.0, delta=1 / N),
-        "ct-ucrl at delta = 0.01 (Theorem 2)": found.optimism_bound("ct-ucrl", N, delta=0.01),
-        "ct-ucrl at delta = 0.0005 (Theorem 2)": found.optimism_bound("ct-ucrl", N, delta=0.0005),
+        "ct-kl-ucrl (Theorem 1)": found.optimism_bound("kl", N),
+        "ct-kl-ucrl with growth = 0.5 (Theorem 1)": found.optimism_bound("kl", N, growth=0.5),
+        "ct-joint-ucrl (Theorem 1)": found.optimism_bound("joint", N, growth=1.0, delta=1 / N),
+        "ct-ucrl at delta = 0.01 (Theorem 2)": found.optimism_bound("printed", N, delta=0.01),
+        "ct-ucrl at delta = 0.0005 (Theorem 2)": found.optimism_bound("printed", N, delta=0.0005),
     }
     assert {words: bound(float(N)) for words, bound in upper.items()} == {words: bound.total for words, bound in expected.items()}
     assert all(bound(1.0) == bound(float(model.n_pairs)) for bound in upper.values())

@@ -15,10 +15,11 @@ from sojourn.errors import AssumptionError, ParameterError
 from sojourn.instance.first_passage import Passage
 from sojourn.instance.one_target import reached
 from sojourn.model.ctmdp import CTMDP
-from sojourn.model.scalars import at_least, is_number
+from sojourn.model.scalars import at_least, is_number, one_of
 
 MAX_STATES = 400  # one search for the slowest policy per state
-WIDTH = {"ct-kl-ucrl": 8.8, "ct-joint-ucrl": 6.1}  # c0: how wide a set is, in B sqrt(x/n)
+WIDTH = {"kl": 8.8, "joint": 6.1}  # c0: how wide a set is, in B sqrt(x/n)
+SETS = (*WIDTH, "printed")  # of ct-kl-ucrl, ct-joint-ucrl and ct-ucrl
 LEAST_GROWTH = 1 / 16
 FAILS = 0.07  # of delta, times the states: mean decisions in failing plans of ct-ucrl
 TRUNCATION = 1300.0  # largest log(2 A S N/δ)/log(1/δ) for which the truncated mean is proved to fail as seldom as printed
@@ -87,26 +88,27 @@ def plans_bound(pairs: int, growth: float, epochs: float) -> float:
     return 1 + pairs * (1 + 2 / growth + math.log1p(growth * epochs / (2 * pairs)) / math.log1p(growth / 2))
 
 
-def budget(learner: str, m: Constants, level: float, epochs: float) -> float:
-    """Return x: no budget of a set exceeds it within N decisions (in the mean, for ct-joint-ucrl), nor a part of it that may be 0.
+def budget(sets: str, m: Constants, level: float, epochs: float) -> float:
+    """Return x: no budget of a set exceeds it within N decisions (in the mean, of joint sets).
 
     `level` is that of all sets together.
     """
     row = m.successors * math.log(m.possible * epochs / m.successors)
-    if learner == "ct-kl-ucrl":
+    if sets == "kl":
         return math.log(2 * m.pairs / level) + max(row, math.log(2 * epochs * (epochs + 1)))
     low, high = m.rate_bounds
     spread = math.sqrt(high / low)
     return math.log(m.pairs / level) + row + math.log1p(spread * epochs) + spread
 
 
-def optimism_bound(learner: str, m: Constants, epochs: float, *, growth: float = 0.1, delta: float | None = None,
+def optimism_bound(sets: str, m: Constants, epochs: float, *, growth: float = 0.1, delta: float | None = None,
                    tolerance: float | None = None) -> OptimismBound:
-    """Return the bound on the expected pseudo-regret of `learner` after N decisions, for every N.
+    """Return the bound on the expected pseudo-regret after N decisions, for every N, by optimism over these sets.
 
-    `delta` = None is the level 1/t at decision t (0.01 for ct-ucrl, whose radii hold log t); a number is a fixed level.  A plan
+    `delta` = None is the level 1/t at decision t (0.01 of printed sets, whose radii hold log t); a number is a fixed level.  A plan
     made at decision t is the best up to tolerance/sqrt(t) in units of the gain; by default what is so told the rate bounds.
     """
+    one_of("sets", sets, SETS)
     n = at_least("epochs", epochs, max(m.pairs, 3), " (decisions; at least the number of pairs)")
     if delta is not None and not (is_number(delta) and 0 < delta <= 1):
         raise ParameterError(f"delta is {delta!r}; it must be in (0, 1].")
@@ -114,9 +116,7 @@ def optimism_bound(learner: str, m: Constants, epochs: float, *, growth: float =
         raise ParameterError(f"growth is {growth!r}; it must be in (0, 1].")
     if m.largest_gap == 0:
         return OptimismBound(0.0, 0.0, 0.0, 0.0)
-    printed = learner == "ct-ucrl"
-    if not printed and learner not in WIDTH:
-        raise ParameterError(f"learner is {learner!r}; the bound is of {', '.join([*WIDTH, 'ct-ucrl'])}.")
+    printed = sets == "printed"
     spread = m.income[1] - m.income[0]
     theta = tolerance if tolerance is not None else m.rate_bounds[1] if printed else spread
     above = m.income[1] - m.least_income + theta  # what an optimistic gain may exceed an income by
@@ -128,10 +128,10 @@ def optimism_bound(learner: str, m: Constants, epochs: float, *, growth: float =
         width, stop = _printed_width(m, delta, n, theta, span), (1 + math.sqrt(2)) * theta / m.slowest
         failing = FAILS * delta * m.states
     else:
-        x = budget(learner, m, 1 / n if delta is None else delta, n)
+        x = budget(sets, m, 1 / n if delta is None else delta, n)
         visits = 8 * (1 + growth) * x + 1
         turn = 1 + math.sqrt(1 + max(growth, LEAST_GROWTH))
-        width, stop = turn * WIDTH[learner] * (m.reward + span) * math.sqrt(x), (1 + math.sqrt(2)) * theta / m.slowest
+        width, stop = turn * WIDTH[sets] * (m.reward + span) * math.sqrt(x), (1 + math.sqrt(2)) * theta / m.slowest
         failing = (1 + 2 * growth) * math.log2(2 * n) + 2 * m.states if delta is None else delta * n
     widths = m.pairs * (width + stop) ** 2 / m.gap if m.gap > 0 else math.inf
     each = m.largest_gap * m.jumps + 4 * span

@@ -137,21 +137,22 @@ class RegretBounds:
             running=(float(running.min()), float(running.max())), gap=self.gain_gap.per_decision_bounds[0],
             largest_gap=float(self.optimum.gap.max()), jumps=self.longest_passage)
 
-    def optimism_bound(self, learner: str, epochs: float, *, supports: bool = False, growth: float = 0.1,
+    def optimism_bound(self, sets: str, epochs: float, *, supports: bool = False, growth: float = 0.1,
                        delta: float | None = None, tolerance: float | None = None) -> OptimismBound:
-        """Return what is proved of the pseudo-regret of `learner`: ct-kl-ucrl, ct-joint-ucrl or ct-ucrl; for every N.
+        """Return what is proved of the mean pseudo-regret after N decisions, by optimism over these sets; for every N.
 
-        `delta` = None is the level 1/t (0.01 for ct-ucrl), a number a fixed level.  The theorem and its proof are in
+        `sets` is "kl" for ct-kl-ucrl, "joint" for ct-joint-ucrl, "printed" for ct-ucrl.  `delta` = None is the level 1/t (0.01
+        of printed sets), a number a fixed level.  The theorem and its proof are in
         docs/learners-proofs.md.
 
         >>> from sojourn.instance.difficulty import difficulty
         >>> from sojourn.zoo.catalogue import make
         >>> found = difficulty(make("three-state"))
-        >>> bound = found.optimism_bound("ct-kl-ucrl", 1e6)
+        >>> bound = found.optimism_bound("kl", 1e6)
         >>> f"{bound.total:.3g}, of which {bound.failing:.3g} for plans that fail"
         '2.43e+08, of which 37.2 for plans that fail'
         """
-        return optimism_bound(learner, self.optimism_constants(supports), epochs, growth=growth, delta=delta, tolerance=tolerance)
+        return optimism_bound(sets, self.optimism_constants(supports), epochs, growth=growth, delta=delta, tolerance=tolerance)
 
     def bad_steps_bound(self, epochs: float, epsilon: float, delta: float) -> float:
         """Return the bound on decisions in epsilon-bad episodes, probability 1 - 2 delta.   Paper: eq:LepsN"""

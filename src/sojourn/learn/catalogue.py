@@ -37,6 +37,7 @@ class Entry:
     proved: str
     source: str
     upper_bound: str = ""  # the theorem that bounds its regret: thm:UCRL2, or Theorem 1 or 2 of docs/learners-proofs.md
+    sets: str = ""  # and the confidence sets it is about, as instance/optimism_bound.py calls them
     shown_the_model: bool = False  # wins by definition
     built_in: bool = True
 
@@ -49,7 +50,7 @@ _ENTRIES = [
     Entry("ct-ucrl", "sojourn.learn.ct_ucrl:CTUCRL", "optimism over L1 and truncated-mean confidence sets, as printed",
           "rewards, rate bounds; supports if told",
           "regret O(log N) for every N at a fixed delta (docs/learners-proofs.md, Theorem 2), and with delta = 1/N (thm:UCRL)",
-          "Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 2"),
+          "Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 2", sets="printed"),
     Entry("ct-ucrl-doubling", "sojourn.learn.doubling:DoublingCTUCRL", "CT-UCRL restarted at 2^(2^i) epochs, any horizon",
           "rewards, rate bounds; supports if told",
           "regret O(log N) for every N (thm:UCRL2); so has ct-ucrl, without forgetting", "Gao and Zhou, thm:UCRL2",
@@ -61,12 +62,12 @@ _ENTRIES = [
           "optimism over KL balls and exponential-KL intervals, CT-UCRL's episodes",
           "rewards, rate bounds; supports if told",
           "regret O(log N) for every N (docs/learners-proofs.md, Theorem 1); at a fixed delta with probability 1 - delta",
-          "Filippi, Cappe, Garivier 2010; Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 1"),
+          "Filippi, Cappe, Garivier 2010; Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 1", sets="kl"),
     Entry("ct-joint-ucrl", "sojourn.learn.ct_joint_ucrl:CTJointUCRL",
           "optimism over one set per pair for row and rate together, CT-UCRL's episodes",
           "rewards, rate bounds; supports if told",
           "regret O(log N) for every N (docs/learners-proofs.md, Theorem 1); at a fixed delta with probability 1 - delta",
-          "Robbins 1970 (mixtures); Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 1"),
+          "Robbins 1970 (mixtures); Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 1", sets="joint"),
     Entry("ct-psrl", "sojourn.learn.ct_psrl:CTPSRL", "follows the best policy of a model drawn from a Dirichlet x Gamma posterior",
           "rewards, rate bounds; supports if told", "nothing in continuous time; heavy tail seen",
           "Osband, Russo, Van Roy 2013; Ouyang, Gagrani, Nayyar, Jain 2017 (TSDE)"),

@@ -16,7 +16,7 @@ import numpy as np
 
 from sojourn.errors import SojournError
 from sojourn.instance.difficulty import Difficulty, difficulty
-from sojourn.learn.catalogue import built_in_class, proved_bound
+from sojourn.learn.catalogue import LEARNERS, built_in_class, proved_bound
 from sojourn.learn.ct_ucrl import DELTA
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.holding import HoldingTimes, no_bounds, other_law
@@ -147,17 +147,17 @@ def _upper(found: Difficulty, learners: Iterable[tuple[str, dict[str, Any]]], ep
 def _at(given: dict[str, Any], theorem: str) -> str:
     """Return what a bound of our own depends on beside the learner's name, in words."""
     if theorem == "Theorem 2":
-        return f" at delta = {own_level('ct-ucrl', given):g}"
+        return f" at delta = {own_level('printed', given):g}"
     return "" if given.get("growth", 0.1) == 0.1 else f" with growth = {given['growth']:g}"
 
 
-def own_level(name: str, given: dict[str, Any]) -> float | None:
-    """Return the fixed level of a learner with these parameters in use; None where it is 1/t."""
+def own_level(sets: str, given: dict[str, Any]) -> float | None:
+    """Return the fixed level of a learner with such sets and these parameters in use; None where it is 1/t."""
     if given.get("horizon") is not None:
         return 1 / float(given["horizon"])
     if given.get("delta") is not None:
         return float(given["delta"])
-    return DELTA if name == "ct-ucrl" else None
+    return DELTA if sets == "printed" else None
 
 
 def own_bound(found: Difficulty, name: str, given: dict[str, Any], epochs: float) -> float:
@@ -166,7 +166,8 @@ def own_bound(found: Difficulty, name: str, given: dict[str, Any], epochs: float
     Taken as if supports were not told, which is the larger one.
     """
     n = max(epochs, found.model.n_pairs, 3)  # what is lost within fewer decisions is no more
-    return found.optimism_bound(name, n, growth=float(given.get("growth", 1.0)), delta=own_level(name, given)).total
+    sets = LEARNERS.built_in[name].sets
+    return found.optimism_bound(sets, n, growth=float(given.get("growth", 1.0)), delta=own_level(sets, given)).total
 
 
 def proved_of(found: Difficulty, name: str, given: dict[str, Any], epochs: int) -> tuple[float, str] | None:
