@@ -304,6 +304,62 @@ def truncated_means(rng, size):
     return cases, worst
 
 
+# ---- values over sets: step 2, and the values of theorems 3 and 4 --------------------------------------------------
+
+def steady(worth, scale, states, tolerance=1e-9):
+    """Return (least, largest, u) with worth(u) nearly constant, by damped iteration; None where that takes too long."""
+    u = np.zeros(states)
+    for _ in range(20_000):
+        value = worth(u)
+        if np.ptp(value) <= tolerance * (1 + np.abs(value).max()):
+            return value.min(), value.max(), u
+        u = u + 0.9 * (value - value.min()) / scale
+    return None
+
+
+def values_over_sets(rng, size):
+    """Of sets of intensities that hold the true ones: spans of optimistic values, of a policy's worst values, and of searches."""
+    cases, worst = 0, 0.0
+    for _ in range(max(1, size // 2)):
+        rows, rate, reward = random_model(rng)
+        others = [random_model(rng) for _ in range(3)]
+        flow = np.stack([p * q[:, :, None] for p, q, _ in [(rows, rate, reward), *others]])  # [0] is the truth
+        total = flow.sum(axis=3)
+        income = reward * total
+        scale, every = total.max(), policies_of(rows)
+        times = [passages(chosen(rows, policy), 1 / chosen(rate, policy)) for policy in every]
+        fastest, slowest = np.minimum.reduce(times), max(time_.max() for time_ in times)
+        gain, _, _ = gaps_of(rows, rate, reward)
+
+        def values(u, income=income, flow=flow, total=total):
+            return income + flow @ u - total * u[:, None]
+
+        found = steady(lambda u: values(u).max(axis=(0, 2)), scale, 3)
+        if found is not None:
+            _, high, u = found
+            worst = max(worst, np.ptp(u) / (ROUNDING * fastest.max() * (high - income[0].min())),
+                        2.0 if gain > high + 1e-7 * (1 + abs(high)) else 0.0)
+            cases += 1
+        policy = every[int(rng.integers(len(every)))]
+        at = np.arange(3), list(policy)
+        found = steady(lambda v: values(v)[:, at[0], at[1]].min(axis=0), scale, 3)
+        if found is not None:
+            low, _, v = found
+            mu = stationary(chosen(rows, policy))
+            own = mu @ chosen(reward, policy) / (mu @ (1 / chosen(rate, policy)))
+            worst = max(worst, np.ptp(v) / (ROUNDING * slowest * (income[0].max() - low) + 1e-9),
+                        2.0 if low > own + 1e-7 * (1 + abs(own)) else 0.0)
+            cases += 1
+        v = np.zeros(3)
+        for _ in range(20_000):  # the least optimistic time to state 0, from below
+            v, before = np.where(np.arange(3) == 0, 0.0, ((1 + flow @ v) / total).min(axis=(0, 2))), v
+            if np.abs(v - before).max() <= 1e-13 * v.max():
+                break
+        worst = max(worst, (v[1:] / fastest[1:, 0]).max() / ROUNDING)
+        cases += 1
+    return cases, float(worst)
+
+
 # ---- plans of the learners themselves: steps 2 to 5 ------------------------------------------------------------------
 
 def learners(rng, size):
@@ -361,7 +417,8 @@ def budget_of(sets, told, n, time_, sigma, possible, delta):
     return math.log(told.n_pairs / delta) + row + math.log1p(time_ / unit) + math.sqrt(told.rate_max / told.rate_min)
 
 
-CHECKS = (widths, budgets, root_sums, numbers_of_plans, plans_that_cost, failing_blocks, truncated_means, learners)
+CHECKS = (widths, budgets, root_sums, numbers_of_plans, plans_that_cost, failing_blocks, truncated_means, values_over_sets,
+          learners)
 
 
 def main():
