@@ -341,8 +341,7 @@ def values_over_sets(rng, size):
                         2.0 if gain > high + 1e-7 * (1 + abs(high)) else 0.0)
             cases += 1
         policy = every[int(rng.integers(len(every)))]
-        at = np.arange(3), list(policy)
-        found = steady(lambda v: values(v)[:, at[0], at[1]].min(axis=0), scale, 3)
+        found = steady(lambda v, at=list(policy): values(v)[:, np.arange(3), at].min(axis=0), scale, 3)
         if found is not None:
             low, _, v = found
             mu = stationary(chosen(rows, policy))
