@@ -101,6 +101,13 @@ def test_what_is_proved_of_the_learner_is_named_beside_its_run():
         assert "proved " not in run("three-state", "--epochs", 1000, *options).out
 
 
+def test_a_learner_that_may_stay_wrong_for_good_is_not_called_uniformly_fast():
+    fixed = " ".join(run("three-state", "--learner", "ct-kl-ucrl", "--delta", 0.02, "--epochs", 1000).out.split())
+    assert "may stay wrong for good with a probability of up to 0.02, so it need not be uniformly fast" in fixed
+    for options in (("--learner", "ct-ucrl", "--delta", 0.02), ("--learner", "ct-psrl")):
+        assert "stay wrong" not in run("three-state", "--epochs", 1000, *options).out
+
+
 def test_a_fixed_time_gives_its_regret():
     found = json.loads(run("three-state", "--learner", "ct-ucrl", "--time", 50, "--json").out)
     assert found["time"] == 50.0 and found["checkpoints"][-1]["time"] == 50.0

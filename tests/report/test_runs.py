@@ -56,6 +56,12 @@ def test_what_is_proved_of_optimism_is_named_beside_a_run_and_not_drawn(model):
         assert all(axes.get_ylim()[1] < 1e-3 * bound for axes in drawn.axes)
 
 
+def test_a_learner_at_a_fixed_level_is_not_called_uniformly_fast(model):
+    fixed, printed = (words(plot_run(simulate(model, kind(model.knowledge(), delta=0.02), max_epochs=500)))
+                      for kind in (CTKLUCRL, CTUCRL))
+    assert "with a probability of up to 0.02: it need not be uniformly fast." in fixed and "stay wrong" not in printed
+
+
 def test_the_upper_bound_beside_a_run_is_the_same_in_every_unit_of_time_and_above_the_lower_bound(model):
     """As printed in the paper it falls with the unit: with rates x 1e9 it read 3.29e+03, where it is 1.88e+09 in the other unit."""
     fast = model.replace(rate=model.rate * 1e9, running=model.running * 1e9, rate_bounds=tuple(1e9 * np.array(model.bounds)))

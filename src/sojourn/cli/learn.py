@@ -225,6 +225,7 @@ def against_bounds(run: Any, epochs: int) -> list[str]:
     """
     from sojourn.errors import SojournError
     from sojourn.instance.difficulty import difficulty
+    from sojourn.learn.catalogue import may_stay_wrong, said_name
     from sojourn.simulation.holding import no_bounds
     from sojourn.study.growth import slopes
 
@@ -250,4 +251,7 @@ def against_bounds(run: Any, epochs: int) -> list[str]:
     said = (f"lower bound    {name} = {constant:.6g}: what the mean regret of a uniformly fast learner grows by per unit of log N "
             f"in the long run{grew}. No floor: it does not exclude less than {name} log N = {constant * log(epochs):.6g} at a "
             f"given N, nor in a single run{early if epochs < meaningful else ''}")
+    if chance := may_stay_wrong(said_name(type(run.learner)), run.settings):
+        said += (f". With a fixed delta this learner may stay wrong for good with a probability of up to {chance:.3g}, so it need "
+                 "not be uniformly fast")
     return folded(said, terminal_width() or WIDE)

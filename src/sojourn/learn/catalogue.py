@@ -261,3 +261,18 @@ def proved_bound(name: str, parameters: Mapping[str, Any], epochs: float) -> str
     if bound == "Theorem 2":
         return "thm:UCRL" if told_epochs else bound
     return bound
+
+
+def may_stay_wrong(name: str, parameters: Mapping[str, Any]) -> float:
+    """Return the probability with which this learner may stay wrong for good by design, so that C(M) need not bind it; else 0.
+
+    That is a level that stands still, of the learners of Theorem 1 in docs/learners-proofs.md; `parameters` are those in use.
+
+    >>> may_stay_wrong("ct-kl-ucrl", {"delta": 0.05}), may_stay_wrong("ct-kl-ucrl", {"growth": 0.1})
+    (0.05, 0.0)
+    >>> may_stay_wrong("ct-ucrl", {"delta": 0.05})  # its radii hold log t
+    0.0
+    """
+    if name not in LEARNERS.built_in or LEARNERS.built_in[name].upper_bound != "Theorem 1" or parameters.get("delta") is None:
+        return 0.0
+    return float(parameters["delta"])

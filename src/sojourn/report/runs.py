@@ -10,7 +10,7 @@ import numpy as np
 from sojourn.errors import ParameterError, SojournError
 from sojourn.instance.difficulty import Difficulty, difficulty
 from sojourn.learn.abilities import called
-from sojourn.learn.catalogue import proved_bound, said_name
+from sojourn.learn.catalogue import may_stay_wrong, proved_bound, said_name
 from sojourn.report.look import COLORS, check_picture, literal, new_figure, save, with_look
 from sojourn.simulation.holding import no_bounds
 from sojourn.simulation.run import Run
@@ -24,6 +24,8 @@ MANY = 60  # episodes whose starts are still marked
 LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficulty`
 NO_FLOOR = ("{name} is a slope in the long run, not a floor: it does not exclude less regret than {name} log N at a given N,\n"
             "nor a smaller slope in a single run; it excludes that the mean slope of a uniformly fast learner stays below it.")
+STUCK = ("With a fixed delta this learner may stay wrong for good with a probability of up to {chance:.3g}: "
+         "it need not be uniformly fast.")
 
 
 @with_look
@@ -46,6 +48,8 @@ def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = T
     _growth(growth, run, name, constant)
     figure.suptitle(literal(_title(run)), fontsize=10)
     notes = [NO_FLOOR.format(name=name)] if constant > 0 else []
+    if constant > 0 and (chance := may_stay_wrong(said_name(type(run.learner)), run.settings)):
+        notes.append(STUCK.format(chance=chance))
     notes += [] if card is None else _upper_bound(run, card.as_told)
     notes += [f"No bounds: {no_bounds(run.model, run.other_law)}."] if bounds and run.other_law else []
     if notes:
