@@ -258,7 +258,16 @@ def failing_blocks(rng, size, scale=1.0, epochs=512):
 
     With `scale` below 1 budgets are multiplied by it, which must be seen.
     """
-    runs, pairs, k = 40 * size, 2, 3
+    blocks = 2 ** np.arange(int(math.log2(epochs)) + 1)
+    later = sum(failed_later(rng, 80, scale, epochs)[:, blocks - 1].sum(axis=0) for _ in range(max(1, size // 2)))
+    runs = 80 * max(1, size // 2)
+    allowed = 1 / blocks + 4 * np.sqrt(1 / blocks / runs)  # four standard errors
+    return runs * len(blocks), float((later / runs / allowed).max())
+
+
+def failed_later(rng, runs, scale, epochs):
+    """Return (runs, epochs): whether some set fails at this decision or a later one."""
+    pairs, k = 2, 3
     p = np.array([0.2, 0.3, 0.5])
     t = np.arange(1, epochs + 1)
     wrong = np.zeros((runs, epochs), dtype=bool)
@@ -279,11 +288,7 @@ def failing_blocks(rng, size, scale=1.0, epochs=512):
         row_budget = np.log(2 * pairs * t) + likely - mixed
         rate_budget = np.log(4 * pairs * at_least * (at_least + 1.0) * t)
         wrong |= (n > 0) & ((likely - true > scale * row_budget) | (rate > scale * rate_budget))
-    later = np.logical_or.accumulate(wrong[:, ::-1], axis=1)[:, ::-1]
-    blocks = 2 ** np.arange(int(math.log2(epochs)) + 1)
-    share = later[:, blocks - 1].mean(axis=0)
-    allowed = 1 / blocks + 4 * np.sqrt(1 / blocks / runs)  # four standard errors
-    return runs * len(blocks), float((share / allowed).max())
+    return np.logical_or.accumulate(wrong[:, ::-1], axis=1)[:, ::-1]
 
 
 # ---- the truncated mean of ct-ucrl: theorem 2 ------------------------------------------------------------------------
