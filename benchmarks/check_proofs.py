@@ -251,6 +251,35 @@ def plans_that_cost(rng, size):
     return cases, worst
 
 
+def classes_of(p):
+    """Return the recurrent classes of a chain, as lists of states."""
+    reach = np.linalg.matrix_power(np.eye(len(p)) + (p > 0), len(p)) > 0
+    closed = [s for s in range(len(p)) if (reach[np.flatnonzero(reach[s])][:, s]).all()]
+    return sorted({tuple(np.flatnonzero(reach[s])) for s in closed})
+
+
+def classes_that_cost(rng, size):
+    """The same within the recurrent classes of policies that are not irreducible, for any costs that are not negative."""
+    cases, worst = 0, 0.0
+    for _ in range(size):
+        rows = rng.dirichlet(np.full(4, 0.3), (4, 2))
+        rows = np.where(rows < rng.choice([0.01, 0.1, 0.24]), 0.0, rows)
+        rows /= rows.sum(axis=2, keepdims=True)
+        phi = rng.random((4, 2)) ** 3 * (rng.random((4, 2)) < 0.4)
+        parts = []
+        for policy in policies_of(rows):
+            p, cost = chosen(rows, policy), chosen(phi, policy)
+            for part in map(list, classes_of(p)):
+                own = p[np.ix_(part, part)]
+                parts.append((own, cost[part], float(stationary(own) @ cost[part]), passages(own, np.ones(len(part))).max()))
+        g, jumps = min((m for _, cost, m, _ in parts if cost.any()), default=np.inf), max(1.0, *(j for *_, j in parts))
+        for own, cost, _, _ in parts:
+            steps, paid = of_a_plan(own, cost, rng.integers(1, 5, len(own)), int(rng.integers(len(own))))
+            cases += 1
+            worst = max(worst, g * steps / (paid + phi.max() * jumps) if cost.any() else paid * 1e6)
+    return cases, float(worst)
+
+
 # ---- how often sets fail at level 1/t: step 1 ------------------------------------------------------------------------
 
 def failing_blocks(rng, size, scale=1.0, epochs=512):
@@ -421,8 +450,8 @@ def budget_of(sets, told, n, time_, sigma, possible, delta):
     return math.log(told.n_pairs / delta) + row + math.log1p(time_ / unit) + math.sqrt(told.rate_max / told.rate_min)
 
 
-CHECKS = (widths, budgets, root_sums, numbers_of_plans, plans_that_cost, failing_blocks, truncated_means, values_over_sets,
-          learners)
+CHECKS = (widths, budgets, root_sums, numbers_of_plans, plans_that_cost, classes_that_cost, failing_blocks, truncated_means,
+          values_over_sets, learners)
 
 
 def main():
