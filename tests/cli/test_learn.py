@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from command_line import run as command
+from sojourn.instance.difficulty import difficulty
 from sojourn.learn.ct_ucrl import CTUCRL
 from sojourn.simulation.simulate import simulate
 from sojourn.zoo.catalogue import make
@@ -88,6 +89,23 @@ def test_a_learner_of_ones_own_with_other_ideas_of_a_radius_is_reported(tmp_path
 def test_a_learner_is_compared_with_the_bound_of_what_it_knew():
     for told, expected in ((["--supports"], "C(M) = 10.7763:"), ([], "C_u(M) = 11.0445:")):
         assert expected in run("three-state", "--learner", "random", "--epochs", 1000, *told).out
+
+
+def test_what_is_proved_of_the_learner_is_named_beside_its_run():
+    ran = run("three-state", "--learner", "ct-ucrl", "--epochs", 1000)
+    value = difficulty(make("three-state")).optimism_bound("printed", 1000, delta=0.01).total
+    words = " ".join(ran.out.split())
+    assert f"proved a mean pseudo-regret of at most {value:.3g} at this N (Theorem 2, docs/learners-proofs.md)" in words
+    assert "(Theorem 1," in run("three-state", "--learner", "ct-joint-ucrl", "--horizon", 2000, "--epochs", 1000).out
+    for options in (("--learner", "ct-kl-ucrl", "--delta", 0.01), ("--learner", "ct-ucrl", "--param", "radius_scale=0.5"), ()):
+        assert "proved " not in run("three-state", "--epochs", 1000, *options).out
+
+
+def test_a_learner_that_may_stay_wrong_for_good_is_not_called_uniformly_fast():
+    fixed = " ".join(run("three-state", "--learner", "ct-kl-ucrl", "--delta", 0.02, "--epochs", 1000).out.split())
+    assert "may stay wrong for good with a probability of up to 0.02, so it need not be uniformly fast" in fixed
+    for options in (("--learner", "ct-ucrl", "--delta", 0.02), ("--learner", "ct-psrl")):
+        assert "stay wrong" not in run("three-state", "--epochs", 1000, *options).out
 
 
 def test_a_fixed_time_gives_its_regret():

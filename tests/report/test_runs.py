@@ -36,10 +36,30 @@ def test_the_upper_bound_stands_only_beside_learners_it_holds_for(model):
     assert "thm:UCRL)" in words(printed) and "thm:UCRL2)" in words(doubling)
     assert "upper" not in words(fixed_delta) + words(scaled)
     for other in (DoublingCTUCRL(knowledge, radius_scale=0.05), CTUCRL(knowledge, horizon=500, estimator="mean"),
-                  CTKLUCRL(knowledge, horizon=500)):
-        assert "upper" not in words(plot_run(simulate(model, other, max_epochs=500)))
+                  CTKLUCRL(knowledge, delta=0.01), CTKLUCRL(knowledge, horizon=500, radius_scale=0.5),
+                  CTUCRL(knowledge, delta=0.01, reward_range=(0, 2))):
+        drawn = words(plot_run(simulate(model, other, max_epochs=500)))
+        assert "upper" not in drawn and "Proved" not in drawn
     assert all("C_u(M), the long-run bound" in words(f) and "not a floor" in words(f) for f in (printed, fixed_delta, doubling))
     assert "C(M)" not in words(plot_run(simulate(model, [0, 1, 1], max_epochs=100), bounds=False))
+
+
+def test_what_is_proved_of_optimism_is_named_beside_a_run_and_not_drawn(model):
+    found = difficulty(model)
+    for learner, name, sets, theorem in ((CTKLUCRL(model.knowledge(), horizon=500), "ct-kl-ucrl", "kl", "Theorem 1"),
+                                   (CTUCRL(model.knowledge(), delta=0.01), "ct-ucrl", "printed", "Theorem 2")):
+        run = simulate(model, learner, max_epochs=500)
+        drawn = plot_run(run)
+        growth, delta = run.settings.get("growth", 1.0), run.settings["delta"]
+        bound = found.optimism_bound(sets, 500, growth=growth, delta=delta).total
+        assert f"Proved of {name} at this N: a mean pseudo-regret of at most {bound:.3g} ({theorem}," in words(drawn)
+        assert all(axes.get_ylim()[1] < 1e-3 * bound for axes in drawn.axes)
+
+
+def test_a_learner_at_a_fixed_level_is_not_called_uniformly_fast(model):
+    fixed, printed = (words(plot_run(simulate(model, kind(model.knowledge(), delta=0.02), max_epochs=500)))
+                      for kind in (CTKLUCRL, CTUCRL))
+    assert "with a probability of up to 0.02: it need not be uniformly fast." in fixed and "stay wrong" not in printed
 
 
 def test_the_upper_bound_beside_a_run_is_the_same_in_every_unit_of_time_and_above_the_lower_bound(model):

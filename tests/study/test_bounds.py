@@ -4,14 +4,15 @@ from itertools import permutations
 
 import pytest
 
+from sojourn.instance.difficulty import difficulty
 from sojourn.study.bounds import bounds_of
 from sojourn.zoo.catalogue import make
 
 N = 1000
 PRINTED = [("ct-ucrl", {"horizon": N}), ("ct-ucrl", {"delta": 1 / N})]
-OTHERS = [("ct-ucrl", {"horizon": N, "radius_scale": 0.1}), ("ct-ucrl", {"delta": 0.01}), ("ct-ucrl", {"horizon": 2 * N}),
+OTHERS = [("ct-ucrl", {"horizon": N, "radius_scale": 0.1}), ("ct-ucrl", {"delta": 0.01, "reward_range": [0, 2]}),
           ("ct-ucrl", {"horizon": N, "estimator": "mean"}), ("ct-ucrl", {"horizon": N, "unknown_rewards": True}),
-          ("ct-kl-ucrl", {"horizon": N}), ("smdp-ucrl", {"horizon": N, "radius_scale": 1}),
+          ("ct-kl-ucrl", {"delta": 0.01, "growth": 0.1}), ("ct-kl-ucrl", {}), ("smdp-ucrl", {"horizon": N, "radius_scale": 1}),
           ("ct-ucrl-doubling", {"radius_scale": 0.05}), ("own:Learner", {"radius_scale": [1, 2]})]
 
 
@@ -39,3 +40,19 @@ def test_no_other_learner_has_one(model):
     assert bounds_of(model, OTHERS, N).upper == bounds_of(model, PRINTED, None).upper == {}
     found = bounds_of(model, [*OTHERS, ("ct-ucrl-doubling", {})], N).upper
     assert all(words.startswith("doubling bound") for words in found) and len(found) == 1
+
+
+def test_what_is_proved_of_optimism_stands_beside_the_learners_that_it_binds_with_their_own_parameters(model):
+    learners = [("ct-kl-ucrl", {"growth": 0.1}), ("ct-kl-ucrl", {"growth": 0.5}), ("ct-joint-ucrl", {"horizon": N}),
+                ("ct-ucrl", {"delta": 0.01}), ("ct-ucrl", {"horizon": 2 * N})]
+    upper = bounds_of(model, learners, N).upper
+    found = difficulty(model)
+    expected = {
+        "ct-kl-ucrl (Theorem 1)": found.optimism_bound("kl", N),
+        "ct-kl-ucrl with growth = 0.5 (Theorem 1)": found.optimism_bound("kl", N, growth=0.5),
+        "ct-joint-ucrl (Theorem 1)": found.optimism_bound("joint", N, growth=1.0, delta=1 / N),
+        "ct-ucrl at delta = 0.01 (Theorem 2)": found.optimism_bound("printed", N, delta=0.01),
+        "ct-ucrl at delta = 0.0005 (Theorem 2)": found.optimism_bound("printed", N, delta=0.0005),
+    }
+    assert {words: bound(float(N)) for words, bound in upper.items()} == {words: bound.total for words, bound in expected.items()}
+    assert all(bound(1.0) == bound(float(model.n_pairs)) for bound in upper.values())

@@ -169,6 +169,7 @@ def in_words(run: Any, label: str) -> list[str]:
         f"lost           {last.pseudo_regret:.6g} by its choices in {last.epochs:,} decisions (the pseudo-regret)",
         f"regret         {last.regret:.6g} as it happened, luck with holding times and jumps included (it may be negative)",
         *against_bounds(run, last.epochs),
+        *proved(run, last.epochs),
         *([f"events         {run.structure}"] if run.structure is not None and run.structure.events else []),
         *still_open(run),
         f"speed          {run.decisions_per_second:.3g} decisions per second",
@@ -198,6 +199,26 @@ def still_open(run: Any) -> list[str]:
     return folded(text, terminal_width() or WIDE)
 
 
+def proved(run: Any, epochs: int) -> list[str]:
+    """Return what is proved of the regret of this learner, where docs/learners-proofs.md has a theorem for it."""
+    from sojourn.errors import SojournError
+    from sojourn.instance.difficulty import difficulty
+    from sojourn.learn.catalogue import said_name
+    from sojourn.study.bounds import MAX_UPPER_PAIRS, proved_of
+
+    known = getattr(run.learner, "knowledge", None)
+    if known is None or known.events is not None or run.other_law or run.model.n_pairs > MAX_UPPER_PAIRS:
+        return []
+    try:
+        found = difficulty(run.model, (known.rate_min, known.rate_max)).as_told
+    except SojournError:
+        return []
+    own = proved_of(found, said_name(type(run.learner)), run.settings, epochs)
+    return [] if own is None else folded(
+        f"proved         a mean pseudo-regret of at most {own[0]:.3g} at this N ({own[1]}, docs/learners-proofs.md): it says that "
+        "regret is logarithmic, and is far above what is seen", terminal_width() or WIDE)
+
+
 def against_bounds(run: Any, epochs: int) -> list[str]:
     """Return what the lower bound says about this run and what not (thm:main); nothing where the model has none.
 
@@ -206,6 +227,7 @@ def against_bounds(run: Any, epochs: int) -> list[str]:
     """
     from sojourn.errors import SojournError
     from sojourn.instance.difficulty import difficulty
+    from sojourn.learn.catalogue import may_stay_wrong, said_name
     from sojourn.simulation.holding import no_bounds
     from sojourn.study.growth import slopes
 
@@ -231,4 +253,7 @@ def against_bounds(run: Any, epochs: int) -> list[str]:
     said = (f"lower bound    {name} = {constant:.6g}: what the mean regret of a uniformly fast learner grows by per unit of log N "
             f"in the long run{grew}. No floor: it does not exclude less than {name} log N = {constant * log(epochs):.6g} at a "
             f"given N, nor in a single run{early if epochs < meaningful else ''}")
+    if chance := may_stay_wrong(said_name(type(run.learner)), run.settings):
+        said += (f". With a fixed delta this learner may stay wrong for good with a probability of up to {chance:.3g}, so it need "
+                 "not be uniformly fast")
     return folded(said, terminal_width() or WIDE)

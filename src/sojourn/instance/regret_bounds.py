@@ -9,6 +9,8 @@ import numpy as np
 from sojourn.errors import AssumptionError, ParameterError
 from sojourn.instance.diameter import Diameter
 from sojourn.instance.gain_gap import GainGap
+from sojourn.instance.gaps import Optimum
+from sojourn.instance.optimism_bound import Constants, OptimismBound, longest_passage, optimism_bound
 from sojourn.instance.upper_bound import (
     bad_steps_bound,
     doubling_bound,
@@ -30,6 +32,7 @@ class RegretBounds:
     model: CTMDP
     rate_bounds: tuple[float, float]
     irreducible: Verdict
+    optimum: Optimum
 
     @property
     def gain(self) -> float:
@@ -112,6 +115,44 @@ class RegretBounds:
             return doubling_bound(*self._parts(consistent, offset), epochs)
         assert time is not None
         return doubling_bound_time(*self._parts(consistent, offset), time, self.rate_bounds)
+
+    @cached_property
+    def longest_passage(self) -> float:
+        """The largest expected number of jumps from one state to another, over all policies."""
+        return longest_passage(self.model)
+
+    def optimism_constants(self, supports: bool = False) -> Constants:
+        """Return what the bounds of docs/learners-proofs.md need, for a learner that is told the supports or not."""
+        if not self.irreducible:
+            raise AssumptionError(f"the bound is worked out where every policy is irreducible (assume-transition). "
+                                  f"{self.irreducible.statement}")
+        model, (low, high) = self.model, self.rate_bounds
+        reward, running, row = model.expected_reward, model.running, int(np.diff(model.row_start).max())
+        ends = np.outer((low, high), reward) + running
+        return Constants(
+            states=model.n_states, pairs=model.n_pairs, choices=self.max_choices, successors=row,
+            possible=row if supports else model.n_states, rate_bounds=(float(low), float(high)), slowest=float(model.rate.min()),
+            diameter=float(self.diameter.bounds[1]), reward=float(np.abs(reward).max()), gain=self.gain,
+            income=(float(ends.min()), float(ends.max())), least_income=float((reward * model.rate + running).min()),
+            running=(float(running.min()), float(running.max())), gap=self.gain_gap.per_decision_bounds[0],
+            largest_gap=float(self.optimum.gap.max()), jumps=self.longest_passage)
+
+    def optimism_bound(self, sets: str, epochs: float, *, supports: bool = False, growth: float = 0.1,
+                       delta: float | None = None, tolerance: float | None = None) -> OptimismBound:
+        """Return what is proved of the mean pseudo-regret after N decisions, by optimism over these sets; for every N.
+
+        `sets` is "kl" for ct-kl-ucrl, "joint" for ct-joint-ucrl, "printed" for ct-ucrl.  `delta` = None is the level 1/t (0.01
+        of printed sets), a number a fixed level.  The theorem and its proof are in
+        docs/learners-proofs.md.
+
+        >>> from sojourn.instance.difficulty import difficulty
+        >>> from sojourn.zoo.catalogue import make
+        >>> found = difficulty(make("three-state"))
+        >>> bound = found.optimism_bound("kl", 1e6)
+        >>> f"{bound.total:.3g}, of which {bound.failing:.3g} for plans that fail"
+        '2.43e+08, of which 37.2 for plans that fail'
+        """
+        return optimism_bound(sets, self.optimism_constants(supports), epochs, growth=growth, delta=delta, tolerance=tolerance)
 
     def bad_steps_bound(self, epochs: float, epsilon: float, delta: float) -> float:
         """Return the bound on decisions in epsilon-bad episodes, probability 1 - 2 delta.   Paper: eq:LepsN"""

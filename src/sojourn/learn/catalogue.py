@@ -36,7 +36,8 @@ class Entry:
     knows: str
     proved: str
     source: str
-    upper_bound: str = ""  # the theorem that bounds its regret: thm:UCRL (with delta = 1/N only) or thm:UCRL2 (every N)
+    upper_bound: str = ""  # the theorem that bounds its regret: thm:UCRL2, or Theorem 1 or 2 of docs/learners-proofs.md
+    sets: str = ""  # and the confidence sets it is about, as instance/optimism_bound.py calls them
     shown_the_model: bool = False  # wins by definition
     built_in: bool = True
 
@@ -47,22 +48,26 @@ _ENTRIES = [
           "rewards, rate bounds; supports if told", "nothing in continuous time; measured in docs/learners.md",
           "decisions: the default learner"),
     Entry("ct-ucrl", "sojourn.learn.ct_ucrl:CTUCRL", "optimism over L1 and truncated-mean confidence sets, as printed",
-          "rewards, rate bounds; supports if told", "regret O(log N) with delta = 1/N (thm:UCRL)", "Gao and Zhou, alg: CTUCRL",
-          upper_bound="thm:UCRL"),
+          "rewards, rate bounds; supports if told",
+          "regret O(log N) for every N at a fixed delta (docs/learners-proofs.md, Theorem 2), and with delta = 1/N (thm:UCRL)",
+          "Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 2", sets="printed"),
     Entry("ct-ucrl-doubling", "sojourn.learn.doubling:DoublingCTUCRL", "CT-UCRL restarted at 2^(2^i) epochs, any horizon",
-          "rewards, rate bounds; supports if told", "regret O(log N) for every N (thm:UCRL2)", "Gao and Zhou, thm:UCRL2",
+          "rewards, rate bounds; supports if told",
+          "regret O(log N) for every N (thm:UCRL2); so has ct-ucrl, without forgetting", "Gao and Zhou, thm:UCRL2",
           upper_bound="thm:UCRL2"),
     Entry("ct-ucrl-unknown-rates", "sojourn.learn.unknown_bounds:UnknownRatesCTUCRL",
           "uniform exploration, then CT-UCRL with rate bounds read off the estimates", "rewards",
           "nothing", "Gao and Zhou, remark after alg: CTUCRL"),
     Entry("ct-kl-ucrl", "sojourn.learn.ct_kl_ucrl:CTKLUCRL",
           "optimism over KL balls and exponential-KL intervals at level 1/t, in short plans",
-          "rewards, rate bounds; supports if told", "confidence 1 - delta at all times, hence optimism; no regret bound of its own",
-          "Filippi, Cappe, Garivier 2010; Gao and Zhou, alg: CTUCRL"),
+          "rewards, rate bounds; supports if told",
+          "regret O(log N) for every N (docs/learners-proofs.md, Theorem 1); at a fixed delta with probability 1 - delta",
+          "Filippi, Cappe, Garivier 2010; Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 1", sets="kl"),
     Entry("ct-joint-ucrl", "sojourn.learn.ct_joint_ucrl:CTJointUCRL",
           "optimism over one set per pair for row and rate together at level 1/t, in short plans",
-          "rewards, rate bounds; supports if told", "confidence 1 - delta at all times, hence optimism; no regret bound of its own",
-          "Robbins 1970 (mixtures); Gao and Zhou, alg: CTUCRL"),
+          "rewards, rate bounds; supports if told",
+          "regret O(log N) for every N (docs/learners-proofs.md, Theorem 1); at a fixed delta with probability 1 - delta",
+          "Robbins 1970 (mixtures); Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 1", sets="joint"),
     Entry("ct-psrl", "sojourn.learn.ct_psrl:CTPSRL", "follows the best policy of a model drawn from a Dirichlet x Gamma posterior",
           "rewards, rate bounds; supports if told", "nothing in continuous time; heavy tail seen",
           "Osband, Russo, Van Roy 2013; Ouyang, Gagrani, Nayyar, Jain 2017 (TSDE)"),
@@ -230,21 +235,44 @@ def said_name(which: str | type) -> str:
 
 
 def proved_bound(name: str, parameters: Mapping[str, Any], epochs: float) -> str:
-    """Return the theorem that bounds the regret of this learner after `epochs` decisions, or nothing: thm:UCRL, thm:UCRL2.
+    """Return the theorem that bounds the regret of this learner after `epochs` decisions, or nothing.
 
-    It holds for the printed sets only, and thm:UCRL only where delta = 1/N.
+    `parameters` are those in use, defaults included.  thm:UCRL (delta = 1/N only) and thm:UCRL2 are the paper's, Theorem 1 and 2
+    those of docs/learners-proofs.md.  All hold for sets that are not scaled down; Theorem 1 at the level 1/t or at delta <= 1/N.
+    Where no `growth` is named the parameters are of before it was one: then delta stood still.
 
     >>> proved_bound("ct-ucrl", {"horizon": 1e6}, 10**6), proved_bound("ct-ucrl", {"delta": 0.01}, 10**6)
-    ('thm:UCRL', '')
+    ('thm:UCRL', 'Theorem 2')
     >>> proved_bound("ct-ucrl-doubling", {}, 10**6), proved_bound("ct-ucrl-doubling", {"radius_scale": 0.05}, 10**6)
     ('thm:UCRL2', '')
+    >>> proved_bound("ct-kl-ucrl", {"growth": 0.1}, 10**6), proved_bound("ct-kl-ucrl", {"growth": 0.1, "delta": 0.01}, 10**6)
+    ('Theorem 1', '')
     """
     bound = LEARNERS.built_in[name].upper_bound if name in LEARNERS.built_in else ""
-    if not bound:
-        return ""
     printed = {"radius_scale": 1, "estimator": "truncated", "unknown_rewards": False}
-    if any(parameters.get(key, value) != value for key, value in printed.items()):
+    if not bound or any(parameters.get(key, value) != value for key, value in printed.items()):
         return ""
-    if bound == "thm:UCRL" and parameters.get("horizon") != epochs and not isclose((parameters.get("delta") or 0) * epochs, 1):
-        return ""
+    delta, horizon = parameters.get("delta"), parameters.get("horizon")
+    told_epochs = horizon == epochs or isclose((delta or 0) * epochs, 1)
+    if bound == "Theorem 1":
+        level = 1 / horizon if horizon is not None else delta
+        small = level * epochs <= 1 + 1e-9 if level is not None else "growth" in parameters
+        return bound if small else ""
+    if bound == "Theorem 2":
+        return "thm:UCRL" if told_epochs else bound
     return bound
+
+
+def may_stay_wrong(name: str, parameters: Mapping[str, Any]) -> float:
+    """Return the probability with which this learner may stay wrong for good by design, so that C(M) need not bind it; else 0.
+
+    That is a level that stands still, of the learners of Theorem 1 in docs/learners-proofs.md; `parameters` are those in use.
+
+    >>> may_stay_wrong("ct-kl-ucrl", {"delta": 0.05}), may_stay_wrong("ct-kl-ucrl", {"growth": 0.1})
+    (0.05, 0.0)
+    >>> may_stay_wrong("ct-ucrl", {"delta": 0.05})  # its radii hold log t
+    0.0
+    """
+    if name not in LEARNERS.built_in or LEARNERS.built_in[name].upper_bound != "Theorem 1" or parameters.get("delta") is None:
+        return 0.0
+    return float(parameters["delta"])

@@ -10,11 +10,11 @@ import numpy as np
 from sojourn.errors import ParameterError, SojournError
 from sojourn.instance.difficulty import Difficulty, difficulty
 from sojourn.learn.abilities import called
-from sojourn.learn.catalogue import proved_bound, said_name
+from sojourn.learn.catalogue import may_stay_wrong, proved_bound, said_name
 from sojourn.report.look import COLORS, check_picture, literal, new_figure, save, with_look
 from sojourn.simulation.holding import no_bounds
 from sojourn.simulation.run import Run
-from sojourn.study.bounds import NAMES
+from sojourn.study.bounds import NAMES, proved_of
 from sojourn.study.growth import slopes
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ MANY = 60  # episodes whose starts are still marked
 LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficulty`
 NO_FLOOR = ("{name} is a slope in the long run, not a floor: it does not exclude less regret than {name} log N at a given N,\n"
             "nor a smaller slope in a single run; it excludes that the mean slope of a uniformly fast learner stays below it.")
+STUCK = ("With a fixed delta this learner may stay wrong for good with a probability of up to {chance:.3g}: "
+         "it need not be uniformly fast.")
 
 
 @with_look
@@ -31,8 +33,8 @@ def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = T
     """Draw the regret of a run, and how fast it grows against log N; write it to `path` if given; return the figure.
 
     With `bounds`, C(M) (thm:main), or C_u(M) for a learner that is not told the supports, stands as a line beside the growth,
-    which it bounds in the long run, and a line below says what it does not exclude; the upper bound of CT-UCRL is named
-    where the learner is one it holds for: printed sets, and delta = 1/N (thm:UCRL) or doubling (thm:UCRL2).
+    which it bounds in the long run, and a line below says what it does not exclude.  What is proved of the learner's regret is
+    named there too, and never drawn: it is many times what is seen.
     """
     kind = None if path is None else check_picture(path)
     if len(run.epochs) < 2:
@@ -46,6 +48,8 @@ def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = T
     _growth(growth, run, name, constant)
     figure.suptitle(literal(_title(run)), fontsize=10)
     notes = [NO_FLOOR.format(name=name)] if constant > 0 else []
+    if constant > 0 and (chance := may_stay_wrong(said_name(type(run.learner)), run.settings)):
+        notes.append(STUCK.format(chance=chance))
     notes += [] if card is None else _upper_bound(run, card.as_told)
     notes += [f"No bounds: {no_bounds(run.model, run.other_law)}."] if bounds and run.other_law else []
     if notes:
@@ -113,8 +117,11 @@ def _upper_bound(run: Run, card: Difficulty) -> list[str]:
 
     In the form that does not depend on the unit of time: as printed it is no guarantee where rate_max > 1.
     """
-    last = int(run.epochs[-1])
-    theorem = proved_bound(said_name(type(run.learner)), run.settings, last)
+    last, name = int(run.epochs[-1]), said_name(type(run.learner))
+    theorem = proved_bound(name, run.settings, last)
+    own = proved_of(card, name, run.settings, last)
+    if own is not None:
+        return [f"Proved of {name} at this N: a mean pseudo-regret of at most {own[0]:.3g} ({own[1]}, docs/learners-proofs.md)."]
     try:
         if theorem == "thm:UCRL2":
             bound = card.upper_bound_doubling(epochs=float(last), consistent=True)

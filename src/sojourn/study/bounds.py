@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,13 +16,15 @@ import numpy as np
 
 from sojourn.errors import SojournError
 from sojourn.instance.difficulty import Difficulty, difficulty
-from sojourn.learn.catalogue import built_in_class, proved_bound
+from sojourn.learn.catalogue import LEARNERS, built_in_class, proved_bound
+from sojourn.learn.ct_ucrl import DELTA
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.holding import HoldingTimes, no_bounds, other_law
 
 MAX_PAIRS = 200_000  # beyond this the constants would take longer than looking at a store should
 MAX_EVENT_PAIRS = 2_000  # the constant of hidden events is a linear program
 MAX_UPPER_PAIRS = 400  # the upper bounds need the diameter and, for C', every policy
+OWN_THEOREMS = ("Theorem 1", "Theorem 2")  # of docs/learners-proofs.md
 
 
 NAMES = {"supports": "C(M)", "no supports": "C_u(M)", "events": "C_events(M)"}  # what a learner was told: its constant
@@ -84,7 +87,7 @@ def bounds_of(model: CTMDP, learners: Iterable[tuple[str, dict[str, Any]]] = (),
               kinds: Iterable[str] = (), holding_times: HoldingTimes = None) -> Bounds:
     """Return the bounds that exist for `model`; never raises for a model that breaks an assumption, but says which.
 
-    `learners` are (catalogue name, parameters said): an upper bound is there only if a learner to which it applies is.
+    `learners` are (catalogue name, parameters in use): an upper bound is there only if a learner to which it applies is.
     `kinds` say what the learners were told (keys of NAMES): each has its lower bound; C(M) is always there.  Where the
     `holding_times` are drawn by another law than the model's own there are gaps, but no bounds.
     """
@@ -105,7 +108,7 @@ def bounds_of(model: CTMDP, learners: Iterable[tuple[str, dict[str, Any]]] = (),
         return replace(known, reason=str(error))
     if model.n_pairs > MAX_UPPER_PAIRS or not epochs:
         return known
-    return replace(known, upper=_upper(found.as_told, {proved_bound(name, given, epochs) for name, given in learners}))
+    return replace(known, upper=_upper(found.as_told, learners, epochs))
 
 
 def _floor(found: Difficulty, kind: str) -> Floor:
@@ -120,9 +123,11 @@ def _floor(found: Difficulty, kind: str) -> Floor:
                  found.meaningful_epochs(supports) if constant > 0 else float("nan"))
 
 
-def _upper(found: Difficulty, proved: set[str]) -> dict[str, Callable[[float], float]]:
-    """Return the upper bounds of these theorems, in words and as functions of N."""
+def _upper(found: Difficulty, learners: Iterable[tuple[str, dict[str, Any]]], epochs: int) -> dict[str, Callable[[float], float]]:
+    """Return the upper bounds of these learners, in words and as functions of N."""
     out: dict[str, Callable[[float], float]] = {}
+    ours = [(name, given, proved_bound(name, given, epochs)) for name, given in learners]
+    proved = {theorem for _, _, theorem in ours}
     if "thm:UCRL" in proved:
         printed = "CT-UCRL bound as printed" + (" (no guarantee: rate_max > 1)" if found.rate_bounds[1] > 1 else "")
         for words, consistent in ((printed, False), ("CT-UCRL bound, unit-consistent", True)):
@@ -133,7 +138,58 @@ def _upper(found: Difficulty, proved: set[str]) -> dict[str, Callable[[float], f
             "doubling bound, unit-consistent",
             lambda n, offset: found.upper_bound_doubling(epochs=max(2.0, n), consistent=True, offset=offset),
         )
+    for name, given, theorem in ours:
+        if theorem in OWN_THEOREMS and given.get("reward_range") is None:
+            _keep_own(out, f"{name}{_at(given, theorem)} ({theorem})", found, name, given)
     return out
+
+
+def _at(given: dict[str, Any], theorem: str) -> str:
+    """Return what a bound of our own depends on beside the learner's name, in words."""
+    if theorem == "Theorem 2":
+        return f" at delta = {own_level('printed', given):g}"
+    return "" if given.get("growth", 0.1) == 0.1 else f" with growth = {given['growth']:g}"
+
+
+def own_level(sets: str, given: dict[str, Any]) -> float | None:
+    """Return the fixed level of a learner with such sets and these parameters in use; None where it is 1/t."""
+    if given.get("horizon") is not None:
+        return 1 / float(given["horizon"])
+    if given.get("delta") is not None:
+        return float(given["delta"])
+    return DELTA if sets == "printed" else None
+
+
+def own_bound(found: Difficulty, name: str, given: dict[str, Any], epochs: float) -> float:
+    """Return the bound of docs/learners-proofs.md for a learner of `OWN_THEOREMS`, with these parameters in use.
+
+    Taken as if supports were not told, which is the larger one.
+    """
+    n = max(epochs, found.model.n_pairs, 3)  # what is lost within fewer decisions is no more
+    sets = LEARNERS.built_in[name].sets
+    return found.optimism_bound(sets, n, growth=float(given.get("growth", 1.0)), delta=own_level(sets, given)).total
+
+
+def proved_of(found: Difficulty, name: str, given: dict[str, Any], epochs: int) -> tuple[float, str] | None:
+    """Return what is proved of a learner's mean pseudo-regret by docs/learners-proofs.md, and the theorem's name; None if nothing.
+
+    `given` are its parameters in use.  Models above 400 pairs are left out.
+    """
+    theorem = proved_bound(name, given, epochs)
+    if theorem not in OWN_THEOREMS or given.get("reward_range") is not None or found.model.n_pairs > MAX_UPPER_PAIRS:
+        return None
+    try:
+        bound = own_bound(found, name, given, float(epochs))
+    except SojournError:
+        return None
+    return (bound, theorem) if math.isfinite(bound) else None
+
+
+def _keep_own(out: dict[str, Callable[[float], float]], words: str, found: Difficulty, name: str, given: dict[str, Any]) -> None:
+    """Keep a bound of our own if the model has one."""
+    with suppress(SojournError):
+        if math.isfinite(own_bound(found, name, given, 10.0)):
+            out[words] = lambda n: own_bound(found, name, given, n)
 
 
 def _keep(out: dict[str, Callable[[float], float]], words: str, bound: Callable[..., float]) -> None:

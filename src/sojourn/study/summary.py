@@ -185,7 +185,7 @@ def summarize(store: Store, regret: str = "pseudo", band: str = "t") -> Summary:
     """Return the study in numbers; `regret` is pseudo, regret, completed or adjusted, `band` is t or bootstrap."""
     curves = curves_of(store, regret)
     entries = store.learners()
-    parameters = [(e.source["name"], e.source["said"]) for e in entries]
+    parameters = [(e.source["name"], e.settings) for e in entries]
     knew = {e.label: told(e.source) for e in entries}
     bounds = {m.label: bounds_of(m.model, parameters, store.horizon["epochs"], knew.values(), m.source.get("holding_times"))
               for m in store.models()}
