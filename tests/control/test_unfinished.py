@@ -11,9 +11,10 @@ from sojourn.control import controller as controlling
 from sojourn.control import fit as fitting
 from sojourn.control import fit_events as fitting_events
 from sojourn.control.controller import Controller
+from sojourn.control.fit_words import sentences
 from sojourn.control.log import read_log
 from sojourn.control.log_unfinished import unfinished
-from sojourn.errors import FileError
+from sojourn.errors import FileError, ParameterError
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.learn.counts import Counts
 from sojourn.learn.event_belief import intervals
@@ -208,6 +209,50 @@ def test_the_unit_of_time_changes_nothing(unit):
     there = sojourn.fit({**log, "time": [t * unit for t in log["time"]]}, running={("up", "x"): 1.0})
     assert there.estimate.rate_bounds * unit == pytest.approx(here.estimate.rate_bounds)
     assert there.rate_bounds * unit == pytest.approx(here.rate_bounds) and there.gain_bounds == pytest.approx(here.gain_bounds)
+
+
+def piece(number: int, log: dict) -> dict:
+    """One trajectory of a log, as a log of its own."""
+    mine = [i for i, k in enumerate(log["trajectory"]) if k == number]
+    return {name: [values[i] for i in mine] for name, values in log.items()}
+
+
+@pytest.mark.parametrize("which", ["smdp-ucrl", "ct-kl-ucrl"])
+def test_a_log_that_is_imported_in_pieces_counts_all_time_as_it_does_in_one(tmp_path, which):
+    """A piece in which nothing was seen to end was refused, and the time behind the last jump of each piece was lost to learners of
+    single holding times: both leave the short sojourns."""
+    log, n = stamped(MODEL, np.full(25, 0.6), 5), 25
+    whole = sojourn.fit(log, knowledge=KNOWN)
+    with Controller.create(tmp_path / "c", KNOWN, which, MODEL.states[0]) as controller:
+        counted = [controller.import_log(piece(number, log)) for number in dict.fromkeys(log["trajectory"])]
+        assert len(counted) == n and 0 in counted and sum(counted) == len(whole.log)
+        assert controller.estimate().rate_bounds == pytest.approx(whole.estimate.rate_bounds)
+        controller.verify()
+    with Controller.open(tmp_path / "c") as controller:
+        fold = controller._fold
+        assert fold.session.learner.counts.holding_sum.sum() + fold.waiting.sum() == pytest.approx(n * 0.6)
+        assert bool(fold.waiting.any()) == (which == "smdp-ucrl")
+        later = stamped(MODEL, np.full(25, 9.0), 6)
+        controller.import_log(later)
+        assert fold.session.learner.counts.holding_sum.sum() + fold.waiting.sum() == pytest.approx(n * 9.6)
+        controller.verify()
+
+
+@pytest.mark.parametrize("told", [KNOWN, TOLD])
+def test_a_log_in_which_nothing_was_seen_to_end_counts_where_the_choices_are_known(told):
+    model = MODEL if told is KNOWN else QUEUE
+    actions = [model.actions[int(model.pair_action[model.pair_start[s]])] for s in (0, 0, 1, 1)]
+    log = {"trajectory": [1, 1, 2, 2], "time": [0.0, 1.0, 0.0, 9.0], "state": [model.states[s] for s in (0, 0, 1, 1)], "action": actions}
+    with pytest.raises(FileError, match="no complete sojourn.* Say which choices there are"):
+        sojourn.fit(log)
+    found = sojourn.fit(log, knowledge=told)
+    k = int(model.pair_start[1])
+    assert found.exposure[k] == 9.0 and found.visits.sum() == 0
+    assert found.rate_bounds[k].tolist() == pytest.approx([0.0, stats.expon.ppf(0.975) / 9])
+    assert sentences(found)[0].startswith("0 sojourns of") and found.gain_bounds[0] <= found.gain_bounds[1]
+    assert found.learner("ct-ce" if told is KNOWN else "events-ce").counts.holding_sum.sum() >= 9.0
+    with pytest.raises(ParameterError, match="too short for a model of its own"):
+        _ = found.model
 
 
 # ---- coverage under censoring; the campaign is benchmarks/fit_coverage.py ---------------------------------------------

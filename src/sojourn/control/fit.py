@@ -107,9 +107,10 @@ class Fit:
     def learner(self, which: str | type = "default", seed: Any = 0, **parameters: Any) -> Any:
         """Return a new learner that has seen the whole log, unfinished sojourns included (learn/unfinished.py): a warm start."""
         made = made_learner(which, self.knowledge, seed, **parameters)
-        for begin in range(0, len(self.log), MAX_CHUNK):
+        waiting = np.zeros(self.knowledge.n_pairs)
+        for begin in range(0, max(1, len(self.log)), MAX_CHUNK):
             chunk = slice(begin, begin + MAX_CHUNK)
-            tell(made, self.log.history(self.knowledge, chunk), unfinished(self.log, self.knowledge, chunk), self.knowledge)
+            tell(made, self.log.history(self.knowledge, chunk), unfinished(self.log, self.knowledge, chunk), self.knowledge, waiting)
         return made
 
     def report(self, path: Any) -> Any:
@@ -253,7 +254,7 @@ def _earned(rows: Log, knowledge: Knowledge, pair: np.ndarray, cut: Unfinished, 
     if unfinished_told is not None:
         at_end = np.where(np.isnan(unfinished_told), at_end, unfinished_told)
     gain = float((paid.sum() + at_end.sum()) / (rows.holding_time.sum() + cut.time.sum()))
-    anchor = int(np.bincount(rows.state).argmax())
+    anchor = int(np.bincount(rows.state, minlength=1).argmax())
     first = np.flatnonzero(rows.state == anchor)
     if len(first) <= CYCLES or rows.trajectories > 1:
         return float("nan"), gain, float("nan")
@@ -269,6 +270,9 @@ def _likely_model(found: Fit, counts: Estimate) -> CTMDP:
     keep = np.zeros(known.n_states, dtype=bool)
     keep[known.pair_state[found.visits > 0]] = True
     pairs = np.flatnonzero(found.visits > 0)
+    if not len(pairs):
+        raise ParameterError("no sojourn was seen to end, so nobody knows where any leads; the log is too short for a model of its "
+                             "own.")
     place = np.cumsum(keep) - 1
     row = np.repeat(np.arange(known.n_pairs), np.diff(counts.row_start))
     inside = keep[counts.next_state]

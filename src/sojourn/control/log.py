@@ -156,8 +156,10 @@ def read_log(log: Any, knowledge: Knowledge | None = None, contiguous: bool = Tr
         raise FileError(f"the log has {has}; it needs {', '.join(SOJOURNS)}, or the "
                         "time stamps "
                         f"{', '.join(STAMPS)}. Rename its columns (`columns={{'theirs': 'ours'}}`).")
-    if not len(found):
-        raise FileError(f"the log has {len(table)} rows and no complete sojourn; there is nothing to learn from.")
+    if not len(found) and (knowledge is None or not len(found.censored_time)):
+        more = (" Say which choices there are: `knowledge=`, such as model.knowledge(). Then the time without a jump counts."
+                if len(found.censored_time) else "")
+        raise FileError(f"the log has {len(table)} rows and no complete sojourn; there is nothing to learn from.{more}")
     return found
 
 
