@@ -69,6 +69,25 @@ def test_payments_that_vary_widen_the_interval_of_the_gain():
     assert noisy.gain_bounds[0] <= sojourn.solve(MODEL).gain <= noisy.gain_bounds[1]
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e140])
+def test_the_unit_of_pay_changes_nothing(unit):
+    """Below 1e-160 squares of payments were 0: payments that vary counted as known, and the bounds on the gain were too close."""
+    log = simulated(300, 2)
+    noise = np.random.default_rng(5).normal(size=300)
+    paid = {"varying": log["reward"] + noise, "known": np.array(log["reward"])}
+    for rewards in paid.values():
+        here = sojourn.fit({**log, "reward": rewards.tolist()}, rate_bounds=(0.3, 3.0))
+        there = sojourn.fit({**log, "reward": (rewards * unit).tolist()}, rate_bounds=(0.3, 3.0))
+        assert np.array(there.gain_bounds) / unit == pytest.approx(here.gain_bounds)
+        assert np.array(there.gain_now) / unit == pytest.approx(here.gain_now) and len(there.notes) == len(here.notes)
+
+
+def test_a_log_that_says_that_nothing_was_paid_has_a_gain_of_0():
+    found = sojourn.fit({**simulated(100, 2), "reward": [0.0] * 100}, rate_bounds=(0.3, 3.0))
+    assert found.gain_bounds == (0.0, 0.0) and found.gain_now[1] == 0.0
+    assert str(found.gain_bounds[0]) == "0.0" and not any("there is no gain" in note for note in found.notes)
+
+
 def test_the_tests_of_the_law_are_uniform_for_exponential_times_and_find_others():
     rng = np.random.default_rng(7)
     times = rng.exponential(size=(2000, 25)) * rng.lognormal(size=(2000, 1))

@@ -242,8 +242,9 @@ def test_a_log_that_is_imported_in_pieces_counts_all_time_as_it_does_in_one(tmp_
 def test_a_log_in_which_nothing_was_seen_to_end_counts_where_the_choices_are_known(told):
     model = MODEL if told is KNOWN else QUEUE
     actions = [model.actions[int(model.pair_action[model.pair_start[s]])] for s in (0, 0, 1, 1)]
-    log = {"trajectory": [1, 1, 2, 2], "time": [0.0, 1.0, 0.0, 9.0], "state": [model.states[s] for s in (0, 0, 1, 1)], "action": actions}
-    with pytest.raises(FileError, match="no complete sojourn.* Say which choices there are"):
+    states = [model.states[s] for s in (0, 0, 1, 1)]
+    log = {"trajectory": [1, 1, 2, 2], "time": [0.0, 1.0, 0.0, 9.0], "state": states, "action": actions}
+    with pytest.raises(FileError, match=r"no complete sojourn.* Say which choices there are"):
         sojourn.fit(log)
     found = sojourn.fit(log, knowledge=told)
     k = int(model.pair_start[1])

@@ -13,7 +13,7 @@ from scipy import sparse, special
 
 from sojourn.control.assumptions import Assumptions, check_assumptions, notes_of
 from sojourn.control.fit_events import counted_events, event_intervals, likely_event_model, note_wrong_events
-from sojourn.control.fit_knowledge import note_wrong_bounds, seen_knowledge
+from sojourn.control.fit_knowledge import note_wrong_bounds, power_of_two, seen_knowledge
 from sojourn.control.log import Log, read_log
 from sojourn.control.log_unfinished import knowing, unfinished
 from sojourn.errors import ParameterError, SojournError
@@ -179,7 +179,7 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
         note_wrong_events(counts_of_events, rate_bounds, level, notes)
         _note_events(found, rate_bounds, notes)
     low, high = found.gain_bounds
-    gains, earned = (low - doubt, high + doubt), _earned(rows, knowledge, pair, cut, level, *by_events)
+    gains, earned = (low - doubt + 0.0, high + doubt + 0.0), _earned(rows, knowledge, pair, cut, level, *by_events)
     if not _pays(rows, knowledge):
         gains, earned = (float("nan"), float("nan")), (float("nan"), float("nan"), float("nan"))
     return Fit(rows, knowledge, confidence, visits, exposure, rate, event_intervals(visits, exposure, level),
@@ -259,8 +259,9 @@ def _earned(rows: Log, knowledge: Knowledge, pair: np.ndarray, cut: Unfinished, 
     if len(first) <= CYCLES or rows.trajectories > 1:
         return float("nan"), gain, float("nan")
     r, t = np.add.reduceat(paid, first)[:-1], np.add.reduceat(rows.holding_time, first)[:-1]
-    ratio = r.sum() / t.sum()
-    half = float(special.ndtri(1 - level / 2) * np.sqrt(np.mean((r - ratio * t) ** 2) / len(r)) / t.mean())
+    off = r - r.sum() / t.sum() * t
+    unit = float(power_of_two(np.abs(off).max()))  # so that squares remain numbers
+    half = float(special.ndtri(1 - level / 2) * np.sqrt(np.mean((off / unit) ** 2) / len(r)) / t.mean() * unit)
     return gain - half, gain, gain + half
 
 

@@ -170,7 +170,8 @@ def _no_moment(value: Any) -> bool:
 def _exact_moments(name: str, values: Sequence[Any], row: Callable[[int], int]) -> np.ndarray | None:
     """Return seconds where all values are dates of NumPy, or all durations, in whatever units; None where they are not."""
     there = [i for i, value in enumerate(values) if not _no_moment(value)]
-    if {values[i].dtype.kind if isinstance(values[i], (np.datetime64, np.timedelta64)) else "" for i in there} not in ({"M"}, {"m"}):
+    kinds = {values[i].dtype.kind if isinstance(values[i], (np.datetime64, np.timedelta64)) else "" for i in there}
+    if kinds not in ({"M"}, {"m"}):
         return None
     found, first = np.full(len(values), np.nan), None
     for i in there:
