@@ -455,6 +455,15 @@ def test_a_parquet_file_with_two_columns_of_one_name_is_refused_in_one_line(tmp_
         read_log(tmp_path / "log.parquet")
 
 
+def test_a_missing_payment_of_a_sojourn_between_time_stamps_is_named_by_its_row():
+    """It was called row 1 whichever it was, and nothing said what to do."""
+    log = {"time": [0.0, 1.0, 2.0, 3.0, 4.0], "state": ["a", "b", "a", "b", "b"], "action": ["x"] * 4 + [None],
+           "reward": [1.0, 2.0, None, None, None]}
+    with pytest.raises(FileError, match="row 3 has no reward; give one in every row whose sojourn was seen to end, or leave the"):
+        read_log(log)
+    assert np.isnan(read_log({**log, "reward": [1.0, 2.0, 3.0, None, None]}).censored_reward).all()
+
+
 def test_tables_of_pyarrow_are_read_and_lists_in_them_refused():
     """A TypeError of pyarrow, in whose tables `columns` are no names."""
     pyarrow = pytest.importorskip("pyarrow")

@@ -211,6 +211,18 @@ def test_the_unit_of_time_changes_nothing(unit):
     assert there.rate_bounds * unit == pytest.approx(here.rate_bounds) and there.gain_bounds == pytest.approx(here.gain_bounds)
 
 
+def test_trajectories_whose_end_the_log_does_not_say_are_named_where_they_are_many():
+    """A patient whose last row is the last change: how long that state lasted is missing, and rates look too fast by it."""
+    log = two_state(60, 3.0)
+    watched = [i for i, action in enumerate(log["action"]) if action is not None]
+    found = sojourn.fit({name: [values[i] for i in watched] for name, values in log.items()}, running={("up", "x"): 1.0})
+    (note,) = [note for note in found.notes if "trajectories end with a row" in note]
+    assert note.startswith("60 of 60 trajectories") and "repeats the state at the time of the last look" in note
+    assert found.rate[1] > 1.3 * 0.5 and sojourn.fit(log, running={("up", "x"): 1.0}).rate[1] == pytest.approx(0.5, rel=0.15)
+    for right in (log, {**two_state(1, 30.0), "trajectory": [0] * len(two_state(1, 30.0)["time"])}):
+        assert not any("trajectories end" in note for note in sojourn.fit(right, running={("up", "x"): 1.0}).notes)
+
+
 def piece(number: int, log: dict) -> dict:
     """One trajectory of a log, as a log of its own."""
     mine = [i for i, k in enumerate(log["trajectory"]) if k == number]

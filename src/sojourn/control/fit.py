@@ -28,6 +28,7 @@ from sojourn.model.knowledge import Knowledge
 from sojourn.model.numbers import rate_bounds_pair
 from sojourn.model.scalars import is_number
 
+OPEN = 100  # sojourns per trajectory below which one whose end the log does not say is worth a note
 CYCLES = 30  # returns to one state from which "what we do now" has an interval
 
 
@@ -110,7 +111,8 @@ class Fit:
         waiting = np.zeros(self.knowledge.n_pairs)
         for begin in range(0, max(1, len(self.log)), MAX_CHUNK):
             chunk = slice(begin, begin + MAX_CHUNK)
-            tell(made, self.log.history(self.knowledge, chunk), unfinished(self.log, self.knowledge, chunk), self.knowledge, waiting)
+            cut = unfinished(self.log, self.knowledge, chunk)
+            tell(made, self.log.history(self.knowledge, chunk), cut, self.knowledge, waiting)
         return made
 
     def report(self, path: Any) -> Any:
@@ -163,6 +165,7 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
     pair = rows.check_pairs(knowledge)
     counts, cut = _counted(rows, knowledge)
     visits, exposure = counts.visits.copy(), counts.holding_sum.copy()
+    _note_open(rows, notes)
     rate = np.divide(visits, exposure, out=np.full(len(visits), np.nan), where=exposure > 0)
     assumptions = check_assumptions(rows, knowledge, level)
     notes += notes_of(assumptions, knowledge)
@@ -184,6 +187,14 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
         gains, earned = (float("nan"), float("nan")), (float("nan"), float("nan"), float("nan"))
     return Fit(rows, knowledge, confidence, visits, exposure, rate, event_intervals(visits, exposure, level),
                _shares(counts, level), assumptions, found, gains, earned, tuple(notes), event_bounds)
+
+
+def _note_open(rows: Log, notes: list[str]) -> None:
+    """Say where many trajectories begin a sojourn of which nothing more is said: if a clock ended them, its time is missing."""
+    if rows.trajectories > 1 and OPEN * rows.open >= len(rows):
+        notes.append(f"{rows.open:,} of {rows.trajectories:,} trajectories end with a row that begins a sojourn of which nothing "
+                     "more is said. If they end because nobody looked any longer, give each a last row that repeats the state at "
+                     "the time of the last look: without that time all rates look too fast.")
 
 
 def _note_unseen(visits: np.ndarray, exposure: np.ndarray, notes: list[str]) -> None:

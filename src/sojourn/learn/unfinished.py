@@ -80,7 +80,7 @@ def joined(history: History, cut: Unfinished, knowledge: Knowledge, waiting: np.
 
 
 def tell(learner: Any, history: History, cut: Unfinished, knowledge: Knowledge, waiting: np.ndarray | None = None) -> None:
-    """Tell a learner of complete sojourns and of unfinished ones; `waiting` (P,) is what earlier logs left, and what this leaves."""
+    """Tell a learner of complete and of unfinished sojourns; `waiting` (P,) is the time that earlier logs left, and this leaves."""
     if waiting is None:
         waiting = np.zeros(knowledge.n_pairs)
     parts: list[Any] = [history]
