@@ -7,6 +7,7 @@ from scipy import stats
 import sojourn
 from command_line import run
 from control_plant import MODEL
+from sojourn.control.estimate_words import lines
 from sojourn.control.exponential import kuiper_tail, law_tests
 from sojourn.control.fit_words import as_object, pair_table, sentences
 from sojourn.errors import ModelError, ParameterError
@@ -201,3 +202,11 @@ def test_payments_and_bounds_that_are_none_are_refused_in_words(more, words):
     log = {name: values for name, values in simulated(100, 1).items() if name != "reward"}
     with pytest.raises((ParameterError, ModelError), match=words):
         sojourn.fit(log, **more)
+
+
+def test_a_confidence_near_1_is_not_called_1():
+    """0.99999 was rounded: "at 1 confidence" nothing at all may be said."""
+    found = sojourn.fit(simulated(60, 3), 0.99999, rate_bounds=(0.3, 3.0))
+    said = [*sentences(found), *found.notes, repr(found), repr(found.estimate), *pair_table(found)[0], *lines(found.estimate)]
+    assert sum("0.99999" in text for text in said) >= 4 and not any("1 confidence" in text or "1 interval" in text for text in said)
+    assert any(" 0.95 confidence" in text for text in sentences(sojourn.fit(simulated(60, 3), rate_bounds=(0.3, 3.0))))

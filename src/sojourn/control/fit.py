@@ -128,7 +128,7 @@ class Fit:
                  "choices seen; ")
         if not self.pays:
             return f"{begin}nothing is paid; {len(self.notes)} notes>"
-        return (f"{begin}earned {self.gain_now[1]:.6g} per unit of time so far; at {self.confidence:.4g} confidence the best "
+        return (f"{begin}earned {self.gain_now[1]:.6g} per unit of time so far; at {self.confidence:.15g} confidence the best "
                 f"policy now earns at least {low:.6g}, and no policy more than {high:.6g}; {len(self.notes)} notes>")
 
 

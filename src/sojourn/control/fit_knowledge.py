@@ -54,7 +54,7 @@ def seen_knowledge(rows: Log, reward: Any, running: Any, rate_bounds: tuple[floa
     low, high = rate_sets(visits, time, cut, (1 - sure) / (2 * len(used)))
     if rate_bounds is None:
         rate_bounds = float(low.min()), float(high.max())
-        notes.append(f"the rate bounds {rate_bounds[0]:.4g} to {rate_bounds[1]:.4g} were taken from the log: at {sure:.4g} "
+        notes.append(f"the rate bounds {rate_bounds[0]:.4g} to {rate_bounds[1]:.4g} were taken from the log: at {sure:.15g} "
                      "confidence all rates lie between them, and all intervals hold; tell closer ones if you can.")
     doubt = 0.0
     if off is not None:

@@ -102,7 +102,7 @@ class Estimate:
         some = "1 rate seems" if self.wrong_bounds == 1 else f"{self.wrong_bounds} rates seem"
         wrong = f"; {some} outside the bounds told" if self.wrong_bounds else ""
         return (f"<Estimate: {int(self.visits.sum()):,} epochs; best policy now earns {self.gain:.6g} per unit of time on the mean "
-                f"model; at {self.confidence:.4g} confidence it earns at least {low:.6g}, and no policy more than {high:.6g}; "
+                f"model; at {self.confidence:.15g} confidence it earns at least {low:.6g}, and no policy more than {high:.6g}; "
                 f"{len(self.remaining)} choices to try{wrong}>")
 
     def _repr_html_(self) -> str:
@@ -112,7 +112,7 @@ class Estimate:
             rows.append((known.states.label(known.pair_state[k]), known.actions.label(known.pair_action[k]), f"{self.visits[k]:,}",
                          f"{self.rate[k]:.4g}", f"[{low:.4g}, {high:.4g}]"))
         more = f"and {left_over(known.n_pairs - SHOWN, 'choice')}" if known.n_pairs > SHOWN else ""
-        return html_card(repr(self)[1:-1], ("state", "action", "visits", "rate", f"{self.confidence:.4g} interval"), rows, more)
+        return html_card(repr(self)[1:-1], ("state", "action", "visits", "rate", f"{self.confidence:.15g} interval"), rows, more)
 
 
 def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) -> Estimate:
