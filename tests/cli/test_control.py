@@ -159,8 +159,11 @@ def test_a_line_that_nothing_can_read_is_refused_in_words_and_the_next_one_is_an
 
 
 @pytest.mark.parametrize(("line", "words"), [
-    (b"{}", "seq is None; reports are numbered 1, 2, 3"), (b'{"seq": 1}', "holding_time is None"),
-    (b'{"seq": 1, "holding_time": 1}', "next_state is None"),
+    (b"{}", "the line has no seq; give one JSON object"), (b'{"seq": 1}', "the line has no holding_time"),
+    (b'{"seq": 1, "holding_time": 1}', "the line has no next_state"),
+    (b'{"seq": 1, "holding_time": 1, "next_state": null}', "the line has no next_state"),
+    (b'{"seq": 1, "holding_time": 1, "next_state": "C", "holding_time": 60}', "the line has the key 'holding_time' twice"),
+    (b'{"seq": 1, "holding_time": 1, "next_state": "C", "silent": {"a": 1, "a": 2}}', "the line has the key 'a' twice"),
     (b'{"seq": 1, "t": 1}', "a report has the key 't'; its keys may be"),
     (b'{"seq": 1' + b"1" * 5000 + b"}", "the line is no JSON (a number has too many digits); give one JSON object"),
     (b"soon", "the line is no JSON (Expecting value); give one JSON object"), (b"\xff", "the line is not UTF-8; give one JSON"),
@@ -170,6 +173,7 @@ def test_a_line_is_refused_in_words_of_json_and_not_of_python(path, line, words,
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(line + b"\n")))
     (said,) = [json.loads(line)["error"] for line in run("control", "report", path, "--lines").out.splitlines()]
     assert words in said and "Nothing was counted." in said and "report(" not in said and "sys." not in said
+    assert "None" not in said and "next report 1" in run("control", "status", path).out
 
 
 def test_an_event_that_nobody_knows_is_named_by_how_it_was_said(tmp_path):
@@ -228,3 +232,15 @@ def test_a_controller_with_a_learner_of_its_own_can_be_copied_though_no_command_
     assert run("control", "status", path).code == 1
     with Controller.open(tmp_path / "copy", learner=Mine) as copy:
         assert copy.verify()["reports"] == 1
+
+
+def test_the_help_says_what_a_line_is_and_shows_no_bounds_that_there_are_not():
+    said = " ".join(run("control", "report", "--help").out.split())
+    assert '{"seq": 1, "holding_time": 0.5, "next_state": "up"}' in said and '{"missed": true}' in said and "None" not in said
+    assert "silent:EVENT" in run("fit", "--help").out and "x<=None" not in run("fit", "--help").out
+
+
+def test_a_holding_time_below_0_is_not_called_an_unknown_option_alone(path):
+    said = run("control", "report", path, 1, "-0.5", "C")
+    assert said.code == 2 and "A negative number that is no option stands behind ` -- `." in said.err
+    assert "holding_time is -0.5; it must be positive" in run("control", "report", path, "--", 1, "-0.5", "C").err

@@ -7,6 +7,7 @@ from scipy import stats
 import sojourn
 from command_line import run
 from control_plant import MODEL
+from sojourn.control.estimate_words import lines
 from sojourn.control.exponential import kuiper_tail, law_tests
 from sojourn.control.fit_words import as_object, pair_table, sentences
 from sojourn.errors import ModelError, ParameterError
@@ -67,6 +68,25 @@ def test_payments_that_vary_widen_the_interval_of_the_gain():
     noisy = sojourn.fit({**log, "reward": [r + rng.normal() for r in log["reward"]]}, rate_bounds=(0.3, 3.0))
     assert any("varies" in note for note in noisy.notes)
     assert noisy.gain_bounds[0] <= sojourn.solve(MODEL).gain <= noisy.gain_bounds[1]
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e140])
+def test_the_unit_of_pay_changes_nothing(unit):
+    """Below 1e-160 squares of payments were 0: payments that vary counted as known, and the bounds on the gain were too close."""
+    log = simulated(300, 2)
+    noise = np.random.default_rng(5).normal(size=300)
+    paid = {"varying": log["reward"] + noise, "known": np.array(log["reward"])}
+    for rewards in paid.values():
+        here = sojourn.fit({**log, "reward": rewards.tolist()}, rate_bounds=(0.3, 3.0))
+        there = sojourn.fit({**log, "reward": (rewards * unit).tolist()}, rate_bounds=(0.3, 3.0))
+        assert np.array(there.gain_bounds) / unit == pytest.approx(here.gain_bounds)
+        assert np.array(there.gain_now) / unit == pytest.approx(here.gain_now) and len(there.notes) == len(here.notes)
+
+
+def test_a_log_that_says_that_nothing_was_paid_has_a_gain_of_0():
+    found = sojourn.fit({**simulated(100, 2), "reward": [0.0] * 100}, rate_bounds=(0.3, 3.0))
+    assert found.gain_bounds == (0.0, 0.0) and found.gain_now[1] == 0.0
+    assert str(found.gain_bounds[0]) == "0.0" and not any("there is no gain" in note for note in found.notes)
 
 
 def test_the_tests_of_the_law_are_uniform_for_exponential_times_and_find_others():
@@ -182,3 +202,11 @@ def test_payments_and_bounds_that_are_none_are_refused_in_words(more, words):
     log = {name: values for name, values in simulated(100, 1).items() if name != "reward"}
     with pytest.raises((ParameterError, ModelError), match=words):
         sojourn.fit(log, **more)
+
+
+def test_a_confidence_near_1_is_not_called_1():
+    """0.99999 was rounded: "at 1 confidence" nothing at all may be said."""
+    found = sojourn.fit(simulated(60, 3), 0.99999, rate_bounds=(0.3, 3.0))
+    said = [*sentences(found), *found.notes, repr(found), repr(found.estimate), *pair_table(found)[0], *lines(found.estimate)]
+    assert sum("0.99999" in text for text in said) >= 4 and not any("1 confidence" in text or "1 interval" in text for text in said)
+    assert any(" 0.95 confidence" in text for text in sentences(sojourn.fit(simulated(60, 3), rate_bounds=(0.3, 3.0))))

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -475,3 +475,51 @@ def test_a_parquet_file_with_two_columns_of_one_name_is_refused_in_one_line(tmp_
     parquet.write_table(pyarrow.Table.from_arrays(arrays, names=[*GOOD, "state"]), tmp_path / "log.parquet")
     with pytest.raises(FileError, match=r"has 2 columns named 'state'; name each once\.$"):
         read_log(tmp_path / "log.parquet")
+
+
+def test_a_missing_payment_of_a_sojourn_between_time_stamps_is_named_by_its_row():
+    """It was called row 1 whichever it was, and nothing said what to do."""
+    log = {"time": [0.0, 1.0, 2.0, 3.0, 4.0], "state": ["a", "b", "a", "b", "b"], "action": ["x"] * 4 + [None],
+           "reward": [1.0, 2.0, None, None, None]}
+    with pytest.raises(FileError, match="row 3 has no reward; give one in every row whose sojourn was seen to end, or leave the"):
+        read_log(log)
+    assert np.isnan(read_log({**log, "reward": [1.0, 2.0, 3.0, None, None]}).censored_reward).all()
+
+
+def test_tables_of_pyarrow_are_read_and_lists_in_them_refused():
+    """A TypeError of pyarrow, in whose tables `columns` are no names."""
+    pyarrow = pytest.importorskip("pyarrow")
+    assert rows(pyarrow.table(GOOD)) == rows(pyarrow.RecordBatch.from_pydict(GOOD)) == rows(GOOD)
+    assert rows(pyarrow.concat_tables([pyarrow.table(GOOD)] * 2)) == rows(GOOD) * 2
+    zone = ZoneInfo("Europe/Berlin")
+    autumn = [datetime(2026, 10, 25, 2, 30, tzinfo=zone, fold=fold) for fold in (0, 1)]
+    times = pyarrow.array(autumn, pyarrow.timestamp("us", "Europe/Berlin"))
+    log = pyarrow.table({"time": times, "state": ["a", "b"], "action": ["x"] * 2})
+    assert read_log(log).holding_time.tolist() == [3600.0]
+    with pytest.raises(FileError, match="the column reward holds lists or records"):
+        read_log(pyarrow.table({**GOOD, "reward": [[1.0]] * 4}))
+    with pytest.raises(FileError, match="2 columns named 'state'"):
+        read_log(pyarrow.Table.from_arrays([pyarrow.array(GOOD["state"])] * 2, names=["state", "state"]))
+
+
+def test_dates_and_durations_of_numpy_in_a_list_keep_every_digit():
+    """They were cut to whole microseconds: 1,500 ns made 1 microsecond, and 500 ns were refused as 0."""
+    names = {"state": ["a", "b", "a"], "action": ["x"] * 3}
+    stamps = [np.datetime64(1_500, "ns"), np.datetime64(2_100, "ns"), np.datetime64(1, "s")]
+    assert read_log({"time": stamps, **names}).holding_time.tolist() == pytest.approx([6e-7, 1 - 2.1e-6], rel=1e-15)
+    far = [np.datetime64(f"20000-01-0{day}") for day in (1, 2, 4)]
+    assert read_log({"time": far, **names}).holding_time.tolist() == [86400.0, 172800.0]
+    months = [np.datetime64("2024-01"), np.datetime64("2024-02-01T00:00:01"), np.datetime64("2024-03")]
+    assert read_log({"time": months, **names}).holding_time.tolist() == [31 * 86400 + 1, 29 * 86400 - 1]
+    lasting = {**GOOD, "holding_time": [np.timedelta64(1_500, "ns"), np.timedelta64(500, "ns"), np.timedelta64(2, "h"),
+                                        np.timedelta64(3, "W")]}
+    assert read_log(lasting).holding_time.tolist() == [1.5e-6, 5e-7, 7200.0, 1814400.0]
+    for odd in (datetime(2026, 1, 1), np.timedelta64(1, "s")):  # beside dates of Python nothing finer than theirs, nor durations
+        with pytest.raises(FileError, match=r"row [123] has time .* in one form"):
+            read_log({"time": [np.datetime64(1_500, "ns"), np.datetime64(2_100, "ns"), odd], **names})
+
+
+@pytest.mark.parametrize("time", ["2026-W12-1", "20261025T023000Z", "2026-101", "00:10", "25 Oct 2026", time(1, 30), 1j])
+def test_whatever_a_time_is_that_cannot_be_read_the_refusal_says_what_to_do_with_dates(time):
+    with pytest.raises(FileError, match=r"row 1 has time .* write seconds, or give a data frame or a Parquet file"):
+        read_log({"time": [time] * 2, "state": ["a", "b"], "action": ["x"] * 2})

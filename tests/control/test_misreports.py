@@ -1,7 +1,9 @@
 """Reports that cannot be: an answer to each, an alarm where they contradict what was told, and a plan that fails is no end."""
 
 import os
+import shutil
 import signal
+import threading
 import time
 import warnings
 
@@ -11,6 +13,8 @@ import pytest
 from control_plant import MODEL, Plant, drive
 from sojourn.control import planner
 from sojourn.control.controller import Controller
+from sojourn.control.planner import PATIENCE, Planner
+from sojourn.control.setting import checked_setting
 from sojourn.errors import ReportError, SojournError, ToleranceError
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.learn.ct_ce import CTCE
@@ -106,19 +110,37 @@ def test_a_controller_whose_first_plan_fails_is_not_made(path, monkeypatch):
     assert not os.path.exists(path)
 
 
-def test_a_planner_that_stands_still_is_waited_for_no_longer_than_a_second(path):
-    plant = Plant(MODEL, START)
+def test_a_planner_that_stands_still_is_waited_for_no_longer_than_a_second(path, monkeypatch):
+    """By the rounds of a twentieth of a second in which it was waited for, however busy the machine is."""
+    plant, rounds, right = Plant(MODEL, START), [], Planner._end_if_still
     with Controller.create(path, KNOWN, "ct-ce", START, max_late=1) as controller:
         drive(controller, plant, 20)
         assert controller._plans._planner._ready.wait(60) and controller._plans._planner._thread.join(60) is None
         process = controller._plans._planner._process
         process.send_signal(signal.SIGSTOP)
+        monkeypatch.setattr(Planner, "_end_if_still", lambda self: rounds.append(self._process is process) or right(self))
         begun = time.monotonic()
         drive(controller, plant, 200)
+        assert 0 < sum(rounds) <= 1 / (PATIENCE / 5)
         assert controller.status()["late_plans"] >= 2 and process.returncode == -signal.SIGKILL
         assert time.monotonic() - begun < 60  # for ever before; a plan here takes milliseconds, and the machine may be busy
         assert controller._plans._planner._process is not process
         assert controller.verify()["answers_that_differ"] == 0
+
+
+def test_a_planner_that_never_reads_what_it_is_told_is_not_waited_for(path, monkeypatch):
+    """A setting larger than a pipe holds kept the controller until the new process had started, and for ever if it never did."""
+    monkeypatch.setattr(planner.sys, "executable", shutil.which("sleep"))  # a process that ends at once would break the pipe
+    right = planner.subprocess.Popen
+    monkeypatch.setattr(planner.subprocess, "Popen", lambda args, **more: right([args[0], "1000"], **more))
+    found = Planner(checked_setting(KNOWN, "ct-ce", START, 0, None, None, None, False, 100, 0.01, 2))
+    monkeypatch.setattr(type(found.setting), "to_bytes", lambda self: bytes(2**20))
+    asked = threading.Thread(target=lambda: (found.start(), found.ask({})), daemon=True)
+    asked.start()
+    asked.join(20)
+    waits = asked.is_alive()
+    found.stop()
+    assert not waits
 
 
 @pytest.mark.parametrize("reports", [None, 7, "abc", b"abc", {"seq": 1}, [None], [[]], ["seq"], object()],

@@ -11,9 +11,10 @@ from sojourn.control import controller as controlling
 from sojourn.control import fit as fitting
 from sojourn.control import fit_events as fitting_events
 from sojourn.control.controller import Controller
+from sojourn.control.fit_words import sentences
 from sojourn.control.log import read_log
 from sojourn.control.log_unfinished import unfinished
-from sojourn.errors import FileError
+from sojourn.errors import FileError, ParameterError
 from sojourn.learn.catalogue import LEARNERS
 from sojourn.learn.counts import Counts
 from sojourn.learn.event_belief import intervals
@@ -208,6 +209,63 @@ def test_the_unit_of_time_changes_nothing(unit):
     there = sojourn.fit({**log, "time": [t * unit for t in log["time"]]}, running={("up", "x"): 1.0})
     assert there.estimate.rate_bounds * unit == pytest.approx(here.estimate.rate_bounds)
     assert there.rate_bounds * unit == pytest.approx(here.rate_bounds) and there.gain_bounds == pytest.approx(here.gain_bounds)
+
+
+def test_trajectories_whose_end_the_log_does_not_say_are_named_where_they_are_many():
+    """A patient whose last row is the last change: how long that state lasted is missing, and rates look too fast by it."""
+    log = two_state(60, 3.0)
+    watched = [i for i, action in enumerate(log["action"]) if action is not None]
+    found = sojourn.fit({name: [values[i] for i in watched] for name, values in log.items()}, running={("up", "x"): 1.0})
+    (note,) = [note for note in found.notes if "trajectories end with a row" in note]
+    assert note.startswith("60 of 60 trajectories") and "repeats the state at the time of the last look" in note
+    assert found.rate[1] > 1.3 * 0.5 and sojourn.fit(log, running={("up", "x"): 1.0}).rate[1] == pytest.approx(0.5, rel=0.15)
+    for right in (log, {**two_state(1, 30.0), "trajectory": [0] * len(two_state(1, 30.0)["time"])}):
+        assert not any("trajectories end" in note for note in sojourn.fit(right, running={("up", "x"): 1.0}).notes)
+
+
+def piece(number: int, log: dict) -> dict:
+    """One trajectory of a log, as a log of its own."""
+    mine = [i for i, k in enumerate(log["trajectory"]) if k == number]
+    return {name: [values[i] for i in mine] for name, values in log.items()}
+
+
+@pytest.mark.parametrize("which", ["smdp-ucrl", "ct-kl-ucrl"])
+def test_a_log_that_is_imported_in_pieces_counts_all_time_as_it_does_in_one(tmp_path, which):
+    """A piece in which nothing was seen to end was refused, and the time behind the last jump of each piece was lost to learners of
+    single holding times: both leave the short sojourns."""
+    log, n = stamped(MODEL, np.full(25, 0.6), 5), 25
+    whole = sojourn.fit(log, knowledge=KNOWN)
+    with Controller.create(tmp_path / "c", KNOWN, which, MODEL.states[0]) as controller:
+        counted = [controller.import_log(piece(number, log)) for number in dict.fromkeys(log["trajectory"])]
+        assert len(counted) == n and 0 in counted and sum(counted) == len(whole.log)
+        assert controller.estimate().rate_bounds == pytest.approx(whole.estimate.rate_bounds)
+        controller.verify()
+    with Controller.open(tmp_path / "c") as controller:
+        fold = controller._fold
+        assert fold.session.learner.counts.holding_sum.sum() + fold.waiting.sum() == pytest.approx(n * 0.6)
+        assert bool(fold.waiting.any()) == (which == "smdp-ucrl")
+        later = stamped(MODEL, np.full(25, 9.0), 6)
+        controller.import_log(later)
+        assert fold.session.learner.counts.holding_sum.sum() + fold.waiting.sum() == pytest.approx(n * 9.6)
+        controller.verify()
+
+
+@pytest.mark.parametrize("told", [KNOWN, TOLD])
+def test_a_log_in_which_nothing_was_seen_to_end_counts_where_the_choices_are_known(told):
+    model = MODEL if told is KNOWN else QUEUE
+    actions = [model.actions[int(model.pair_action[model.pair_start[s]])] for s in (0, 0, 1, 1)]
+    states = [model.states[s] for s in (0, 0, 1, 1)]
+    log = {"trajectory": [1, 1, 2, 2], "time": [0.0, 1.0, 0.0, 9.0], "state": states, "action": actions}
+    with pytest.raises(FileError, match=r"no complete sojourn.* Say which choices there are"):
+        sojourn.fit(log)
+    found = sojourn.fit(log, knowledge=told)
+    k = int(model.pair_start[1])
+    assert found.exposure[k] == 9.0 and found.visits.sum() == 0
+    assert found.rate_bounds[k].tolist() == pytest.approx([0.0, stats.expon.ppf(0.975) / 9])
+    assert sentences(found)[0].startswith("0 sojourns of") and found.gain_bounds[0] <= found.gain_bounds[1]
+    assert found.learner("ct-ce" if told is KNOWN else "events-ce").counts.holding_sum.sum() >= 9.0
+    with pytest.raises(ParameterError, match="too short for a model of its own"):
+        _ = found.model
 
 
 # ---- coverage under censoring; the campaign is benchmarks/fit_coverage.py ---------------------------------------------

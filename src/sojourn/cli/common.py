@@ -45,6 +45,11 @@ def learner_names(context: click.Context, option: click.Parameter, text: str) ->
 class Number(click.FloatRange):
     """A number in decimal digits; Python's own reading, which click's is, takes 1_5 for 15.  Commands refuse NaN and infinity."""
 
+    name = "number"
+
+    def _describe_range(self) -> str:  # click writes "x<=None" where there is no bound
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         if isinstance(value, str) and not is_decimal(value.strip()) and value.strip().lower().lstrip("+-") not in NOT_FINITE:
             self.fail(f"{value!r} is not a number; write it as 12, -0.5 or 1e-3.", parameter, context)
@@ -53,6 +58,11 @@ class Number(click.FloatRange):
 
 class Whole(click.IntRange):
     """A whole number in decimal digits."""
+
+    name = "whole number"
+
+    def _describe_range(self) -> str:
+        return "" if self.min is None and self.max is None else super()._describe_range()
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         if isinstance(value, str) and not is_whole_text(value.strip()):

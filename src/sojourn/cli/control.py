@@ -124,7 +124,11 @@ def status(path: Path, as_json: bool) -> None:
 @json_option
 def report(path: Path, seq: int | None, holding_time: float | None, next_state: str | None, reward: float | None,
            action: str | None, event: str | None, silent: tuple[tuple[str, int], ...], lines: bool, as_json: bool) -> None:
-    """Say what happened: report number SEQ, how long the action held, where it led; print the next action once that is durable."""
+    """Say what happened: report number SEQ, how long the action held, where it led; print the next action once that is durable.
+
+    A line of --lines is {"seq": 1, "holding_time": 0.5, "next_state": "up"}, with reward, action, event or silent
+    ({"arrive": 2}) where they are to be said; {"missed": true}, or {"missed": STATE}; or {"ask": "status"}.
+    """
     from sojourn.control.controller import Controller
 
     if not lines and next_state is None:
@@ -155,6 +159,7 @@ def answer_lines(controller: Any) -> None:
             elif list(given) == ["missed"]:
                 answer = {"action": controller.missed(None if given["missed"] is True else given["missed"])}
             else:
+                _require(said)
                 answer = {"seq": said.get("seq"), "action": controller.report_many([given])[0]}
             click.echo(json.dumps(plain(answer)))
             sys.stdout.flush()
@@ -164,18 +169,39 @@ def answer_lines(controller: Any) -> None:
             click.echo(json.dumps({"error": f"the line is nested too deep; {EXAMPLE}"}))
 
 
+def _require(said: dict[str, Any]) -> None:
+    """Refuse a report that lacks what every report says."""
+    from sojourn.control.said import KEYS
+
+    missing = [key for key in ("seq", "holding_time", "next_state") if said.get(key) is None]
+    if missing and set(said) <= set(KEYS):
+        raise ReportError(f"the line has no {missing[0]}; {EXAMPLE}")
+
+
 def _object(line: str | bytes) -> dict[str, Any]:
     """Return the JSON object in a line, or refuse a line that is none."""
     try:
-        said = json.loads(line if isinstance(line, str) else line.decode())
+        said = json.loads(line if isinstance(line, str) else line.decode(), object_pairs_hook=_keys_once)
     except UnicodeDecodeError:
         raise ReportError(f"the line is not UTF-8; {EXAMPLE}") from None
+    except ReportError:
+        raise
     except ValueError as error:
         why = str(error).partition(":")[0] if isinstance(error, json.JSONDecodeError) else "a number has too many digits"
         raise ReportError(f"the line is no JSON ({why}); {EXAMPLE}") from None
     if not isinstance(said, dict):
         raise ReportError(f"the line is {shown(json.dumps(said))[1:-1]}; {EXAMPLE}")
     return said
+
+
+def _keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, or refuse one that says two things under one key: nobody knows which of them is meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ReportError(f"the line has the key {shown(twice)} twice; say it once. Nothing was counted.")
+    return found
 
 
 def _lines() -> Iterator[bytes | str]:

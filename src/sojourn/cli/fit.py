@@ -27,6 +27,8 @@ def command(log: Path, model: str | None, events: bool, confidence: float, rate_
     """Estimate a model from LOG, a .csv or .parquet file.
 
     Columns: state, action, holding_time, next_state; or time, state, action. Also, if there are any, reward, event, trajectory.
+    Time stamps of a sojourn that was not seen to end close with a row that repeats the state at the time of the last look.
+    Where EVENT can be seen without leading anywhere, a column silent:EVENT says how often it was.
     """
     from sojourn.control.fit import fit
     from sojourn.control.fit_words import as_object, event_rows, pair_table, sentences

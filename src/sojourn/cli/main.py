@@ -70,7 +70,9 @@ def main() -> None:
         sys.exit(2)
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "sojourn"
-        _complain(f"{error.format_message()} Try `{path} --help`.")
+        negative = isinstance(error, click.NoSuchOption) and error.option_name[1:2].isdigit()
+        hint = " A negative number that is no option stands behind ` -- `." if negative else ""
+        _complain(f"{error.format_message()}{hint} Try `{path} --help`.")
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)

@@ -39,6 +39,7 @@ REMEDIES = [  # what Python says, what the command line says
     # logs
     (r"Rename its columns \(`columns=\{'theirs': 'ours'\}`\)", "Rename its columns (--column THEIRS=OURS)"),
     (r"say contiguous=False", "give --not-contiguous"),
+    (r"give a data frame or a Parquet file whose column holds dates", "give a Parquet file whose column holds dates"),
     (r"\(`reward=`, `running=` or `knowledge=`\)", "(--model MODEL)"),
     (r"raise the limit: max_bytes=BYTES", "raise the limit: --max-bytes BYTES"),
     (r"Say which choices there are: `knowledge=`, such as model\.knowledge\(\)", "Say which choices there are: --model MODEL"),

@@ -252,7 +252,7 @@ class Controller:
             try:
                 head = journal.head
                 notes: list[Note] = []
-                for begin in range(0, len(rows), MAX_CHUNK):
+                for begin in range(0, max(1, len(rows)), MAX_CHUNK):
                     part = slice(begin, begin + MAX_CHUNK)
                     chunk = {**rows.parts(fold.told, part), **stored(unfinished(rows, fold.told, part))}
                     fold.learn(chunk)

@@ -16,16 +16,16 @@ def lines(found: Estimate | EventEstimate) -> list[str]:
     (low, high), known = found.gain_bounds, found.knowledge
     said = [f"{int(found.visits.sum()):,} decisions were counted.",
             f"On the mean model the best policy earns {found.gain:.6g} per unit of time.",
-            f"At {found.confidence:.4g} confidence it earns at least {low:.6g}, and no policy earns more than {high:.6g}."]
+            f"At {found.confidence:.15g} confidence it earns at least {low:.6g}, and no policy earns more than {high:.6g}."]
     if isinstance(found, Estimate) and found.wrong_bounds:
         some = "1 rate seems" if found.wrong_bounds == 1 else f"{found.wrong_bounds} rates seem"
         said.append(f"{some} to lie outside the bounds that were told.")
     if isinstance(found, EventEstimate):
         said.append(f"The structure: {found.evidence}.")
         rows = [(name, f"{found.seen[k]:,.0f}", f"{found.exposure[k]:.4g}", *_rate(found, k)) for k, name in enumerate(found.names)]
-        said += ["", *columns(("event", "seen", "exposure", "rate", f"{found.confidence:.4g} interval"), rows, right=(1, 2, 3, 4))]
+        said += ["", *columns(("event", "seen", "exposure", "rate", f"{found.confidence:.15g} interval"), rows, right=(1, 2, 3, 4))]
     rates = isinstance(found, Estimate)
-    head = ["state", "action", "visits", *(["rate", f"{found.confidence:.4g} interval"] if rates else []), "best now"]
+    head = ["state", "action", "visits", *(["rate", f"{found.confidence:.15g} interval"] if rates else []), "best now"]
     table = [[known.states.label(s), known.actions.label(a), f"{found.visits[k]:,}", *(_rate(found, k) if rates else []),
               "yes" if found.policy[s] == a else ""] for k, (s, a) in enumerate(_pairs(found))]
     said += ["", *columns(head, table, right=range(2, len(head)))]

@@ -13,7 +13,7 @@ from scipy import sparse, special
 
 from sojourn.control.assumptions import Assumptions, check_assumptions, notes_of
 from sojourn.control.fit_events import counted_events, event_intervals, likely_event_model, note_wrong_events
-from sojourn.control.fit_knowledge import note_wrong_bounds, seen_knowledge
+from sojourn.control.fit_knowledge import note_wrong_bounds, power_of_two, seen_knowledge
 from sojourn.control.log import Log, read_log
 from sojourn.control.log_unfinished import knowing, unfinished
 from sojourn.errors import ParameterError, SojournError, names_keywords
@@ -28,6 +28,7 @@ from sojourn.model.knowledge import Knowledge
 from sojourn.model.numbers import rate_bounds_pair
 from sojourn.model.scalars import is_number
 
+OPEN = 100  # sojourns per trajectory below which one whose end the log does not say is worth a note
 CYCLES = 30  # returns to one state from which "what we do now" has an interval
 
 
@@ -107,9 +108,11 @@ class Fit:
     def learner(self, which: str | type = "default", seed: Any = 0, **parameters: Any) -> Any:
         """Return a new learner that has seen the whole log, unfinished sojourns included (learn/unfinished.py): a warm start."""
         made = made_learner(which, self.knowledge, seed, **parameters)
-        for begin in range(0, len(self.log), MAX_CHUNK):
+        waiting = np.zeros(self.knowledge.n_pairs)
+        for begin in range(0, max(1, len(self.log)), MAX_CHUNK):
             chunk = slice(begin, begin + MAX_CHUNK)
-            tell(made, self.log.history(self.knowledge, chunk), unfinished(self.log, self.knowledge, chunk), self.knowledge)
+            cut = unfinished(self.log, self.knowledge, chunk)
+            tell(made, self.log.history(self.knowledge, chunk), cut, self.knowledge, waiting)
         return made
 
     def report(self, path: Any) -> Any:
@@ -125,7 +128,7 @@ class Fit:
                  "choices seen; ")
         if not self.pays:
             return f"{begin}nothing is paid; {len(self.notes)} notes>"
-        return (f"{begin}earned {self.gain_now[1]:.6g} per unit of time so far; at {self.confidence:.4g} confidence the best "
+        return (f"{begin}earned {self.gain_now[1]:.6g} per unit of time so far; at {self.confidence:.15g} confidence the best "
                 f"policy now earns at least {low:.6g}, and no policy more than {high:.6g}; {len(self.notes)} notes>")
 
 
@@ -163,6 +166,7 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
     pair = rows.check_pairs(knowledge)
     counts, cut = _counted(rows, knowledge)
     visits, exposure = counts.visits.copy(), counts.holding_sum.copy()
+    _note_open(rows, notes)
     rate = np.divide(visits, exposure, out=np.full(len(visits), np.nan), where=exposure > 0)
     assumptions = check_assumptions(rows, knowledge, level)
     notes += notes_of(assumptions, knowledge)
@@ -179,11 +183,19 @@ def fit(log: Any, confidence: float = 0.95, *, knowledge: Knowledge | None = Non
         note_wrong_events(counts_of_events, rate_bounds, level, notes)
         _note_events(found, rate_bounds, notes)
     low, high = found.gain_bounds
-    gains, earned = (low - doubt, high + doubt), _earned(rows, knowledge, pair, cut, level, *by_events)
+    gains, earned = (low - doubt + 0.0, high + doubt + 0.0), _earned(rows, knowledge, pair, cut, level, *by_events)
     if not _pays(rows, knowledge):
         gains, earned = (float("nan"), float("nan")), (float("nan"), float("nan"), float("nan"))
     return Fit(rows, knowledge, confidence, visits, exposure, rate, event_intervals(visits, exposure, level),
                _shares(counts, level), assumptions, found, gains, earned, tuple(notes), event_bounds)
+
+
+def _note_open(rows: Log, notes: list[str]) -> None:
+    """Say where many trajectories begin a sojourn of which nothing more is said: if a clock ended them, its time is missing."""
+    if rows.trajectories > 1 and OPEN * rows.open >= len(rows):
+        notes.append(f"{rows.open:,} of {rows.trajectories:,} trajectories end with a row that begins a sojourn of which nothing "
+                     "more is said. If they end because nobody looked any longer, give each a last row that repeats the state at "
+                     "the time of the last look: without that time all rates look too fast.")
 
 
 def _note_unseen(visits: np.ndarray, exposure: np.ndarray, notes: list[str]) -> None:
@@ -254,13 +266,14 @@ def _earned(rows: Log, knowledge: Knowledge, pair: np.ndarray, cut: Unfinished, 
     if unfinished_told is not None:
         at_end = np.where(np.isnan(unfinished_told), at_end, unfinished_told)
     gain = float((paid.sum() + at_end.sum()) / (rows.holding_time.sum() + cut.time.sum()))
-    anchor = int(np.bincount(rows.state).argmax())
+    anchor = int(np.bincount(rows.state, minlength=1).argmax())
     first = np.flatnonzero(rows.state == anchor)
     if len(first) <= CYCLES or rows.trajectories > 1:
         return float("nan"), gain, float("nan")
     r, t = np.add.reduceat(paid, first)[:-1], np.add.reduceat(rows.holding_time, first)[:-1]
-    ratio = r.sum() / t.sum()
-    half = float(special.ndtri(1 - level / 2) * np.sqrt(np.mean((r - ratio * t) ** 2) / len(r)) / t.mean())
+    off = r - r.sum() / t.sum() * t
+    unit = float(power_of_two(np.abs(off).max()))  # so that squares remain numbers
+    half = float(special.ndtri(1 - level / 2) * np.sqrt(np.mean((off / unit) ** 2) / len(r)) / t.mean() * unit)
     return gain - half, gain, gain + half
 
 
@@ -270,6 +283,9 @@ def _likely_model(found: Fit, counts: Estimate) -> CTMDP:
     keep = np.zeros(known.n_states, dtype=bool)
     keep[known.pair_state[found.visits > 0]] = True
     pairs = np.flatnonzero(found.visits > 0)
+    if not len(pairs):
+        raise ParameterError("no sojourn was seen to end, so nobody knows where any leads; the log is too short for a model of its "
+                             "own.")
     place = np.cumsum(keep) - 1
     row = np.repeat(np.arange(known.n_pairs), np.diff(counts.row_start))
     inside = keep[counts.next_state]

@@ -27,7 +27,7 @@ def counted_events(rows: Log, knowledge: Knowledge) -> tuple[EventCounts, np.nda
     assert knowledge.events is not None
     table = knowledge.events.told()
     counts, paid, more = EventCounts(knowledge, table), [], []
-    for begin in range(0, len(rows), MAX_CHUNK):
+    for begin in range(0, max(1, len(rows)), MAX_CHUNK):
         end = min(len(rows), begin + MAX_CHUNK)
         cut = unfinished(rows, knowledge, slice(begin, end))
         try:

@@ -54,7 +54,7 @@ def seen_knowledge(rows: Log, reward: Any, running: Any, rate_bounds: tuple[floa
     low, high = rate_sets(visits, time, cut, (1 - sure) / (2 * len(used)))
     if rate_bounds is None:
         rate_bounds = float(low.min()), float(high.max())
-        notes.append(f"the rate bounds {rate_bounds[0]:.4g} to {rate_bounds[1]:.4g} were taken from the log: at {sure:.4g} "
+        notes.append(f"the rate bounds {rate_bounds[0]:.4g} to {rate_bounds[1]:.4g} were taken from the log: at {sure:.15g} "
                      "confidence all rates lie between them, and all intervals hold; tell closer ones if you can.")
     doubt = 0.0
     if off is not None:
@@ -66,7 +66,7 @@ def seen_knowledge(rows: Log, reward: Any, running: Any, rate_bounds: tuple[floa
                 raise ParameterError(f"{name} names {key!r}, which is not a (state, action) of this log, such as "
                                      f"{next(iter(where))!r}.")
             into[where[key]] = value
-    if not lump.any() and not flow.any():
+    if rows.reward is None and not lump.any() and not flow.any():
         notes.append("nothing is paid, so there is no gain: give a column `reward`, or say what choices pay (`reward=`, `running=` "
                      "or `knowledge=`).")
     start = np.concatenate([[0], np.cumsum(np.bincount(states, minlength=len(rows.states)))]).astype(np.int64)
@@ -122,8 +122,17 @@ def _spent(rows: Log, pair: np.ndarray, used: np.ndarray, notes: list[str]) -> t
     return np.bincount(pair, minlength=len(used)), np.bincount(pair, rows.holding_time, minlength=len(used)) + cut, cut > 0
 
 
+def power_of_two(size: np.ndarray) -> np.ndarray:
+    """Return powers of two just above sizes, 1 for 0: numbers are divided by them without rounding.
+
+    >>> power_of_two(np.array([0.0, 3.0, 5e-324])).tolist()
+    [1.0, 4.0, 1e-323]
+    """
+    return np.asarray(np.where(size > 0, np.ldexp(1.0, np.frexp(size)[1]), 1.0))
+
+
 class Off(NamedTuple):
-    """How far, per unit of time, the pay of each pair may be off at a rate λ: sqrt(a λ² + b (1 - λ t)²)."""
+    """How far, per unit of time, the pay of each pair may be off at a rate λ: sqrt((a λ)² + b² (1 - λ t)²)."""
 
     a: np.ndarray
     b: np.ndarray
@@ -131,7 +140,7 @@ class Off(NamedTuple):
 
     def at(self, rate: np.ndarray) -> np.ndarray:
         """Return it at these rates; it is largest at an end of an interval."""
-        return np.asarray(np.sqrt(self.a * rate**2 + self.b * (1 - rate * self.t) ** 2))
+        return np.asarray(np.hypot(self.a * rate, self.b * (1 - rate * self.t)))
 
 
 def paid(rows: Log, pair: np.ndarray, cut: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, Off | None]:
@@ -142,7 +151,10 @@ def paid(rows: Log, pair: np.ndarray, cut: np.ndarray, level: float) -> tuple[np
     pay: there a line in the holding time is fitted, whose lump sum and slope do not depend on which times were seen.
     """
     assert rows.reward is not None
-    tau, given = rows.holding_time, rows.reward
+    largest = np.zeros(len(cut))
+    np.maximum.at(largest, pair, np.abs(rows.reward))
+    unit = power_of_two(largest)  # so that what is squared below is near 1
+    tau, given = rows.holding_time, rows.reward / unit[pair]
     n = np.bincount(pair, minlength=len(cut)).astype(float)
 
     def mean(x: np.ndarray) -> np.ndarray:
@@ -164,5 +176,5 @@ def paid(rows: Log, pair: np.ndarray, cut: np.ndarray, level: float) -> tuple[np
     free = np.maximum(n - 1 - line, 1)
     half = special.stdtrit(free, 1 - level / 2) * np.where(line, rest, plain) / np.sqrt(free)
     half = np.where(tied, 0.0, half)
-    off = Off(half**2, np.where(line, half**2 / np.where(line, var, 1.0), 0.0), t)
-    return lump, slope, off if half.any() else None
+    off = Off(half * unit, np.where(line, half / np.sqrt(np.where(line, var, 1.0)), 0.0) * unit, t)
+    return lump * unit, slope * unit, off if half.any() else None

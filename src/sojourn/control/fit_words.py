@@ -16,7 +16,7 @@ def sentences(found: Fit) -> list[str]:
     low, high = (bound + 0.0 for bound in found.gain_bounds)  # 0, never -0
     worst, earned, best = found.gain_now
     known = found.knowledge
-    between = "" if isnan(worst) else f" (between {worst:.6g} and {best:.6g} at {found.confidence:.4g} confidence)"
+    between = "" if isnan(worst) else f" (between {worst:.6g} and {best:.6g} at {found.confidence:.15g} confidence)"
     cut = len(found.log.censored_time)
     more = f", and {cut:,} that were not seen to end" if cut else ""
     said = [
@@ -27,7 +27,7 @@ def sentences(found: Fit) -> list[str]:
         f"What we do now: {earned:.6g} per unit of time{between}.",
         f"What we could already play: the policy that is best on the mean of what was seen earns {found.estimate.gain:.6g} "
         "there; at "
-        f"{found.confidence:.4g} confidence it earns at least {low:.6g}, and no policy earns more than {high:.6g}.",
+        f"{found.confidence:.15g} confidence it earns at least {low:.6g}, and no policy earns more than {high:.6g}.",
     ] if found.pays else ["What we do now, and what could be earned: not known, since neither the log nor anything else says what "
                           "is paid."]
     if isinstance(found.estimate, EventEstimate):
@@ -54,14 +54,14 @@ def pair_table(found: Fit) -> tuple[list[str], list[list[str]]]:
         tests = ["" if isnan(p) else f"{p:.2g}" for p in (law[k], memory[k])]
         rows.append([known.states.label(s), known.actions.label(a), f"{found.visits[k]:,}", f"{found.rate[k]:.4g}",
                      f"{found.rate_bounds[k, 0]:.4g} to {found.rate_bounds[k, 1]:.4g}", *tests, best])
-    return ["state", "action", "visits", "rate", f"{found.confidence:.4g} interval", "exponential? p-value",
+    return ["state", "action", "visits", "rate", f"{found.confidence:.15g} interval", "exponential? p-value",
             "no memory? p-value", "best now"], rows
 
 
 def event_rows(found: Fit) -> tuple[list[str], list[list[str]]]:
     """Return the head and the rows of a table with one line per event; no rows where none are declared."""
     known, bounds = found.estimate, found.event_bounds
-    head = ["event", "seen", "exposure", "rate", f"{found.confidence:.4g} interval", "all together"]
+    head = ["event", "seen", "exposure", "rate", f"{found.confidence:.15g} interval", "all together"]
     if not isinstance(known, EventEstimate) or bounds is None:
         return head, []
     told = known.rate_bounds[:, 0] == known.rate_bounds[:, 1]

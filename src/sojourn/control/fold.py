@@ -63,6 +63,7 @@ class Fold:
         self.seq = 0
         self.away: list[Any] | None = None
         self.uncounted = self.imported = self.followed = self.alarm_count = 0
+        self.waiting = np.zeros(self.told.n_pairs)  # time of imported unfinished sojourns that is not told to the learner yet
         self.late = self.late_plans = 0  # answers that an old policy gave while its successor was being planned, and successors
         self.rejected = 0  # the report behind which the declared events were given up
         self.reward = 0.0
@@ -281,8 +282,9 @@ class Fold:
         rows = history_of(whole)
         if getattr(self.session, "due", None) is not None:
             self.adopt(self.plan_due())  # what is imported is told to the learner that planned
-        tell(self.session.learner, rows, cut, self.told)
-        self.session.counts.observe(rows, self.told)
+        tell(self.session.learner, rows, cut, self.told, self.waiting)
+        if len(rows):
+            self.session.counts.observe(rows, self.told)
         if len(cut):
             self.session.counts.expose(cut)
         self.imported += len(rows)
@@ -307,7 +309,7 @@ class Fold:
         """Return everything, for a snapshot."""
         numbers = {name: getattr(self, name) for name in NUMBERS}
         return pack({**numbers, "session": self.session.save_tree(), "watch": self.watch.state(), "bounds": self.bounds.state(),
-                     "tested_from": list(self.tested_from),
+                     "tested_from": list(self.tested_from), "waiting": self.waiting.copy(),
                      "alarms": [list(alarm) for alarm in self.alarms], "away": self.away, "answer": self.answer})
 
     def restore(self, data: bytes) -> None:
@@ -325,6 +327,9 @@ class Fold:
             self.tested_from = tuple(found["tested_from"])
         else:  # of a Sojourn that did not test them
             self.tested_from = (self.seq, self.imported)
+        self.waiting = np.array(found.get("waiting", np.zeros(self.told.n_pairs)), dtype=np.float64)
+        if self.waiting.shape != (self.told.n_pairs,) or not (self.waiting >= 0).all():
+            raise ValueError(f"waiting has shape {self.waiting.shape}")
         self.alarms = [Alarm(*alarm) for alarm in found["alarms"]]
         self.away = None if found["away"] is None else [tuples(found["away"][0])]
         self.answer = tuples(found["answer"])

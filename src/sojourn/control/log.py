@@ -39,7 +39,7 @@ class Log:
     `row` (and `censored_row`) is the number of the row that each came from, counted from 1 without the header; `follows` says
     which complete sojourns begin where, in the same trajectory, the one before them ended.  `silent` holds UNSAID where the log
     does not say how often an event was seen; `censored_silent` is the same of unfinished sojourns, and `censored_reward` what was
-    paid in them (NaN where nothing is said).
+    paid in them (NaN where nothing is said).  `open` trajectories of time stamps end with a row that begins a sojourn.
     """
 
     states: Names
@@ -61,6 +61,7 @@ class Log:
     silent: Mapping[str, np.ndarray] = field(default_factory=dict)
     censored_reward: np.ndarray | None = None
     censored_silent: Mapping[str, np.ndarray] = field(default_factory=dict)
+    open: int = 0
 
     def __len__(self) -> int:
         return len(self.state)
@@ -156,8 +157,10 @@ def read_log(log: Any, knowledge: Knowledge | None = None, contiguous: bool = Tr
         raise FileError(f"the log has {has}; it needs {', '.join(SOJOURNS)}, or the "
                         "time stamps "
                         f"{', '.join(STAMPS)}. Rename its columns (`columns={{'theirs': 'ours'}}`).")
-    if not len(found):
-        raise FileError(f"the log has {len(table)} rows and no complete sojourn; there is nothing to learn from.")
+    if not len(found) and (knowledge is None or not len(found.censored_time)):
+        more = (" Say which choices there are: `knowledge=`, such as model.knowledge(). Then the time without a jump counts."
+                if len(found.censored_time) else "")
+        raise FileError(f"the log has {len(table)} rows and no complete sojourn; there is nothing to learn from.{more}")
     return found
 
 
@@ -403,12 +406,15 @@ def _stamps(columns: _Columns, knowledge: Knowledge | None) -> Log:
                         "when the state changes.")
     whole = np.flatnonzero(np.concatenate([same, [False]]) & ~stays)
     cut = np.flatnonzero(stays)
+    if reward is not None and np.isnan(reward[whole]).any():
+        i = int(whole[np.argmax(np.isnan(reward[whole]))]) + 1
+        raise FileError(f"row {i} has no reward; give one in every row whose sojourn was seen to end, or leave the column out.")
     silent = _silent(columns)
     return Log(states, actions, state[whole], action[whole], tau[whole], state[whole + 1],
                None if reward is None else reward[whole], None if event is None else event[whole], events, count,
                state[cut], action[cut], tau[cut], whole + 1, np.concatenate([[False], same])[whole], cut + 1,
                {name: times[whole] for name, times in silent.items()}, None if reward is None else reward[cut],
-               {name: times[cut] for name, times in silent.items()})
+               {name: times[cut] for name, times in silent.items()}, int((ends & ~last).sum()))
 
 
 def _stamped_actions(columns: _Columns, knowledge: Knowledge | None, same: np.ndarray) -> tuple[list[np.ndarray], Names]:

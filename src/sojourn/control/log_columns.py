@@ -57,6 +57,8 @@ def _read_columns(log: Any, renamed: Mapping[str, str], max_bytes: int | None) -
         return {str(name): _listed(str(name), values) for name, values in log.items()}
     if hasattr(log, "collect_schema") and hasattr(log, "collect"):  # a frame of polars that is not computed yet
         log = log.collect()
+    if hasattr(log, "column_names") and hasattr(log, "schema"):  # a table or a batch of pyarrow, whose `columns` are no names
+        return _arrow_table(log)
     if hasattr(log, "columns") and hasattr(log, "__getitem__"):
         _refuse_twice([str(name) for name in log.columns])
         return {str(name): _frame_column(log[name]) for name in log.columns}
@@ -109,6 +111,17 @@ def coded(values: Iterable[Any], name: str) -> Coded:
         row = next(i for i, value in enumerate(listed, 1) if getattr(value, "__hash__", None) is None or isinstance(value, tuple))
         raise FileError(f"row {row} has a {name} that cannot be a name; give numbers, texts or tuples of these.") from None
     return Coded(code, list(index))
+
+
+def _arrow_table(table: Any) -> dict[str, Any]:
+    """Return the columns of a table of pyarrow, or of one batch of it."""
+    import pyarrow
+
+    _refuse_twice(list(table.column_names))
+    nested = [field.name for field in table.schema if pyarrow.types.is_nested(field.type)]
+    if nested:
+        raise FileError(f"the column {nested[0]} holds lists or records; a log has one value per row.")
+    return arrow_columns(pyarrow.Table.from_batches([table]) if isinstance(table, pyarrow.RecordBatch) else table)
 
 
 def arrow_columns(table: Any) -> dict[str, Any]:

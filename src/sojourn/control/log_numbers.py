@@ -101,12 +101,21 @@ def _of_values(name: str, values: Sequence[Any], row: Callable[[int], int]) -> n
     for i, value in enumerate(values):
         number = _number(value)
         if number is None:
-            dated = name in DATED and isinstance(value, str) and DATE.match(value.strip())
-            hint = ("A date that is a text is not read: write seconds, or give a data frame or a Parquet file whose column holds "
-                    "dates" if dated else "Numbers are written as 12, -0.5 or 1e-3. If the columns are swapped, rename them")
-            raise FileError(f"row {row(i)} has {name} {_shown(value)}, which is no number. {hint}.")
+            raise FileError(f"row {row(i)} has {name} {_shown(value)}, which is no number. {_hint(name, value)}.")
         found[i] = number
     return found
+
+
+def _hint(name: str, value: Any) -> str:
+    """Return what to do about a cell that is no number."""
+    numbers = "Numbers are written as 12, -0.5 or 1e-3. If the columns are swapped, rename them"
+    dates = "write seconds, or give a data frame or a Parquet file whose column holds dates"
+    if name not in DATED:
+        return numbers
+    if not isinstance(value, (str, bytes)):
+        return f"Times are numbers or dates: {dates}"
+    dated = DATE.match(value.strip()) if isinstance(value, str) else None
+    return f"A date that is a text is not read: {dates}" if dated else f"{numbers}; dates that are texts are not read: {dates}"
 
 
 def _number(value: Any) -> float | None:
@@ -135,11 +144,14 @@ def _shown(value: Any) -> str:
 
 def _moments(name: str, values: Sequence[Any], row: Callable[[int], int]) -> np.ndarray:
     """Return seconds: durations as they are, dates since the first of them, those with a time zone by the clock of the world."""
+    exact = _exact_moments(name, values, row)
+    if exact is not None:
+        return exact
     first: Any = None
     begin = 0
     found = np.full(len(values), np.nan)
     for i, value in enumerate(values):
-        if blank(value) or (isinstance(value, (np.datetime64, np.timedelta64)) and np.isnat(value)):
+        if _no_moment(value):
             continue
         moment = _moment(name, value, row(i))
         if first is None:
@@ -151,12 +163,38 @@ def _moments(name: str, values: Sequence[Any], row: Callable[[int], int]) -> np.
     return found
 
 
+def _no_moment(value: Any) -> bool:
+    return blank(value) or (isinstance(value, (np.datetime64, np.timedelta64)) and bool(np.isnat(value)))
+
+
+def _exact_moments(name: str, values: Sequence[Any], row: Callable[[int], int]) -> np.ndarray | None:
+    """Return seconds where all values are dates of NumPy, or all durations, in whatever units; None where they are not."""
+    there = [i for i, value in enumerate(values) if not _no_moment(value)]
+    kinds = {values[i].dtype.kind if isinstance(values[i], (np.datetime64, np.timedelta64)) else "" for i in there}
+    if kinds not in ({"M"}, {"m"}):
+        return None
+    found, first = np.full(len(values), np.nan), None
+    for i in there:
+        value = values[i]
+        _check_column(name, value, row(i))
+        if np.datetime_data(value.dtype)[0] in UNEVEN:
+            value = value.astype("datetime64[s]")
+        unit, count = np.datetime_data(value.dtype)
+        lasted = Fraction(int(value.astype(np.int64)) * count)
+        lasted = lasted * Fraction(SECONDS[unit]) if unit in SECONDS else lasted / Fraction(PER_SECOND[unit])
+        if first is None:
+            first = lasted if value.dtype.kind == "M" else Fraction(0)
+        found[i] = float(lasted - first)
+    return found
+
+
 def _moment(name: str, value: Any, row: int) -> datetime | timedelta:
     """Return one date or duration; a date with a time zone in UTC, since Python subtracts two of one zone as wall clocks."""
     if isinstance(value, MOMENTS):
         _check_column(name, value, row)
     if isinstance(value, (np.datetime64, np.timedelta64)):
-        value = value.astype("datetime64[us]" if isinstance(value, np.datetime64) else "timedelta64[us]").item()
+        whole = value.astype("datetime64[us]" if isinstance(value, np.datetime64) else "timedelta64[us]")
+        value = whole.item() if whole == value else value  # one that Python's dates cannot hold is refused below
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if not isinstance(value, (datetime, timedelta)):

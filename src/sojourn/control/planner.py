@@ -56,6 +56,7 @@ class Planner:
         self._due: dict[str, Any] = {}
         self._found: list[bytes] = []
         self._ready = threading.Event()
+        self._setting = b""  # that the process is still to be told
 
     @property
     def busy(self) -> bool:
@@ -68,8 +69,7 @@ class Planner:
         with contextlib.suppress(OSError):
             self._process = subprocess.Popen([sys.executable, "-m", "sojourn.control.planner"], stdin=subprocess.PIPE,
                                              stdout=subprocess.PIPE, start_new_session=True)  # Ctrl-C is the controller's
-            assert self._process.stdin is not None
-            send(self._process.stdin, self.setting.to_bytes())
+            self._setting = self.setting.to_bytes()  # sent by the thread: a large one fills the pipe until it is read
 
     def ask(self, due: dict[str, Any]) -> None:
         """Let the plan be made, from what is known now; here, where the other process still makes one that was given up."""
@@ -78,13 +78,17 @@ class Planner:
             self._seen = "", 0.0
             self._found = []  # a list of its own: a thread whose process was ended writes nothing into the next one's
             self._thread = threading.Thread(target=self._wait, daemon=True,
-                                            args=(self._process, self._ready, pack(due), self._found))
+                                            args=(self._process, self._ready, self._setting, pack(due), self._found))
+            self._setting = b""
             self._thread.start()
 
     @staticmethod
-    def _wait(process: subprocess.Popen[bytes] | None, ready: threading.Event, due: bytes, found: list[bytes]) -> None:
+    def _wait(process: subprocess.Popen[bytes] | None, ready: threading.Event, setting: bytes, due: bytes,
+              found: list[bytes]) -> None:
         with contextlib.suppress(OSError, ValueError):
             if process is not None and process.stdin is not None and process.stdout is not None:
+                if setting:
+                    send(process.stdin, setting)
                 send(process.stdin, due)
                 if ready.is_set() or received(process.stdout) == READY:
                     ready.set()

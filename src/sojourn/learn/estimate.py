@@ -24,6 +24,7 @@ from sojourn.model.words import html_card, left_over
 HALVINGS = 60  # of the interval in which the end of another is looked for
 MAX_STEPS = 20_000
 PRECISION = 1e-9  # of the gains, relative to the incomes that are possible
+SMALL = 1e-100  # payments below, or above 1 over it, are taken in another unit
 SHOWN = 12
 
 
@@ -101,7 +102,7 @@ class Estimate:
         some = "1 rate seems" if self.wrong_bounds == 1 else f"{self.wrong_bounds} rates seem"
         wrong = f"; {some} outside the bounds told" if self.wrong_bounds else ""
         return (f"<Estimate: {int(self.visits.sum()):,} epochs; best policy now earns {self.gain:.6g} per unit of time on the mean "
-                f"model; at {self.confidence:.4g} confidence it earns at least {low:.6g}, and no policy more than {high:.6g}; "
+                f"model; at {self.confidence:.15g} confidence it earns at least {low:.6g}, and no policy more than {high:.6g}; "
                 f"{len(self.remaining)} choices to try{wrong}>")
 
     def _repr_html_(self) -> str:
@@ -111,7 +112,7 @@ class Estimate:
             rows.append((known.states.label(known.pair_state[k]), known.actions.label(known.pair_action[k]), f"{self.visits[k]:,}",
                          f"{self.rate[k]:.4g}", f"[{low:.4g}, {high:.4g}]"))
         more = f"and {left_over(known.n_pairs - SHOWN, 'choice')}" if known.n_pairs > SHOWN else ""
-        return html_card(repr(self)[1:-1], ("state", "action", "visits", "rate", f"{self.confidence:.4g} interval"), rows, more)
+        return html_card(repr(self)[1:-1], ("state", "action", "visits", "rate", f"{self.confidence:.15g} interval"), rows, more)
 
 
 def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) -> Estimate:
@@ -128,9 +129,11 @@ def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) ->
     start, after, count = counts.rows()
     share = count / np.repeat(np.maximum(1, counts.visits), np.diff(start))
     tried = counts.visits > 0
-    gain, pair, sets, worst, radius = (_told if knowledge.supports_known else _untold)(counts, knowledge, level)
-    high, hopeful = _largest_gain(sets, knowledge)
-    low = -_largest_gain(worst, alone(knowledge, pair))[0]
+    scaled, unit = _in_unit(knowledge)
+    gain, pair, sets, worst, radius = (_told if knowledge.supports_known else _untold)(counts, scaled, level)
+    high, hopeful = _largest_gain(sets, scaled)
+    low = -_largest_gain(worst, alone(scaled, pair))[0]
+    gain, low, high = gain * unit, low * unit, high * unit
     unseen = -np.expm1(-radius)
     if knowledge.support_start is not None:
         unseen[np.diff(start) == np.diff(knowledge.support_start)] = 0.0
@@ -145,6 +148,15 @@ def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) ->
         mean_lump=np.where(tried, lump, np.nan), policy=np.array(knowledge.pair_action[pair]), gain=float(gain),
         gain_bounds=(min(low, float(gain)), max(high, float(gain))), optimistic_policy=np.array(hopeful),
         wrong_bounds=sets.empty_intervals)
+
+
+def _in_unit(knowledge: Knowledge) -> tuple[Knowledge, float]:
+    """Return the knowledge with payments in another unit, a power of two, where the squares of payments may be no numbers."""
+    size = max(float(np.abs(knowledge.reward).max(initial=0)), float(np.abs(knowledge.running).max(initial=0)))
+    if size == 0 or SMALL <= size <= 1 / SMALL:
+        return knowledge, 1.0
+    unit = float(np.ldexp(1.0, np.frexp(size)[1] - 1))
+    return replace(knowledge, reward=knowledge.reward / unit, running=knowledge.running / unit, events=None), unit
 
 
 def _told(counts: Counts, knowledge: Knowledge, level: float) -> tuple[float, np.ndarray, KLSet, KLSet, np.ndarray]:

@@ -81,12 +81,12 @@ class EventEstimate:
     def _repr_html_(self) -> str:
         rows = [(name, f"{self.seen[k]:,.0f}", f"{self.rate[k]:.4g}", f"[{low:.4g}, {high:.4g}]")
                 for k, (name, (low, high)) in enumerate(zip(self.names, self.rate_bounds))]
-        return html_card(repr(self)[1:-1], ("event", "seen", "rate", f"{self.confidence:.4g} interval"), rows)
+        return html_card(repr(self)[1:-1], ("event", "seen", "rate", f"{self.confidence:.15g} interval"), rows)
 
     def __repr__(self) -> str:
         low, high = self.gain_bounds
         return (f"<EventEstimate: {len(self.names)} events seen {int(self.seen.sum()):,} times; best policy now earns "
-                f"{self.gain:.6g} per unit of time on the mean; at {self.confidence:.4g} confidence it earns at least {low:.6g}, "
+                f"{self.gain:.6g} per unit of time on the mean; at {self.confidence:.15g} confidence it earns at least {low:.6g}, "
                 f"and no policy more than {high:.6g}; {self.evidence}>")
 
 

@@ -7,7 +7,8 @@ as long as he does not look ahead.  So this time counts in one of two ways:
   says so (`exposes = True`) and is told by `expose`;
 - added to the next complete sojourn of the same pair: the time spent in a pair between two of its jumps is exponential and
   independent of what was before, however often it was interrupted.  So every guarantee about single holding times stays true,
-  be they truncated, put into groups or learned from one by one.  What came behind the last jump of each pair is left out.
+  be they truncated, put into groups or learned from one by one.  What came behind the last jump of each pair waits for the next
+  log, if there is one.
 """
 
 from __future__ import annotations
@@ -59,23 +60,35 @@ def carried(pair: np.ndarray, cut: Unfinished) -> np.ndarray:
     return added
 
 
-def joined(history: History, cut: Unfinished, knowledge: Knowledge) -> History:
-    """Return the history in which every complete sojourn has the unfinished time of its pair before it."""
+def joined(history: History, cut: Unfinished, knowledge: Knowledge, waiting: np.ndarray) -> History:
+    """Return the history in which every complete sojourn has the unfinished time of its pair before it.
+
+    `waiting` is the unfinished time of each pair from earlier logs; it becomes what now came behind the last jump of each.
+    """
     pair = knowledge.pair_table[history.state, history.action].astype(np.int64)
-    more = carried(pair, cut)
+    earlier = np.flatnonzero(waiting)
+    all_cut = Unfinished(np.concatenate([earlier, cut.pair]), np.concatenate([waiting[earlier], cut.time]),
+                         np.concatenate([np.zeros_like(earlier), cut.before]))
+    more = carried(pair, all_cut)
+    last = np.full(len(waiting), -1)
+    last[pair] = np.arange(len(pair))  # where a pair stands several times, its last row stays
+    behind = all_cut.before > last[all_cut.pair]
+    waiting[:] = np.bincount(all_cut.pair[behind], all_cut.time[behind], minlength=len(waiting))
     running = knowledge.running[pair] * more
     return replace(history, holding_time=history.holding_time + more, reward=history.reward + running, lump=history.lump,
                    running=history.running + running)
 
 
-def tell(learner: Any, history: History, cut: Unfinished, knowledge: Knowledge) -> None:
-    """Tell a learner of complete sojourns and of unfinished ones."""
-    if not len(cut):
-        learner.observe(history)
-    elif getattr(learner, "exposes", False):
+def tell(learner: Any, history: History, cut: Unfinished, knowledge: Knowledge, waiting: np.ndarray | None = None) -> None:
+    """Tell a learner of complete and of unfinished sojourns; `waiting` (P,) is the time that earlier logs left, and this leaves."""
+    if waiting is None:
+        waiting = np.zeros(knowledge.n_pairs)
+    parts: list[Any] = [history]
+    if getattr(learner, "exposes", False):
         early = cut.before == 0  # a learner of events takes its unit of time from what came first
-        learner.expose(cut.some(early))
-        learner.observe(history)
-        learner.expose(cut.some(~early))
-    else:
-        learner.observe(joined(history, cut, knowledge))
+        parts = [cut.some(early), history, cut.some(~early)]
+    elif len(cut) or waiting.any():
+        parts = [joined(history, cut, knowledge, waiting)]
+    for part in parts:
+        if len(part):
+            (learner.expose if isinstance(part, Unfinished) else learner.observe)(part)
