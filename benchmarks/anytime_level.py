@@ -101,8 +101,8 @@ def quotient(new: Any, old: Any) -> str:
 def show(path: Path) -> None:
     """Print the table, a row for each setup that has an old one beside it; each cell holds old / new."""
     found = {(r["instance"], r["learner"], r["supports"], r["epochs"], r["setup"]): r for r in rows(path)}
-    head = ("model", "learner", "supports", "setup", "regret at N/100", "at N/10", "at N", "new over old", "worst run at N", "CPU s",
-            "plans")
+    head = ("model", "learner", "supports", "setup", "regret at N/100", "at N/10", "at N", "new over old", "worst run at N",
+            "CPU s", "plans")
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for key, row in found.items():
         old = found.get((*key[:4], "old"))
