@@ -196,6 +196,20 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
+def memory(what: str) -> int:
+    """Return the memory of this process in bytes: VmRSS, what it has now; VmHWM, the most since `forget_peak`.  Linux only."""
+    for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
+        if line.startswith(f"{what}:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError(f"the system does not say {what}")
+
+
+def forget_peak() -> int:
+    """Let VmHWM begin anew, so that what a file was made with does not count when it is read; return the memory in use now."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
+    return memory("VmRSS")
+
+
 # ---- good files ---------------------------------------------------------------------------------------------------
 
 
@@ -437,12 +451,13 @@ def damaged(kind: str, data: bytes, rng: np.random.Generator, folder: Path) -> b
         return ways[kind](data, rng)
 
 
-def try_one(kind: str, data: bytes, folder: Path, memory: int, seconds: float | None = None) -> str:
-    """Return "loaded" or "refused", or what went wrong; so much memory had been used before."""
+def try_one(kind: str, data: bytes, folder: Path, seconds: float | None = None) -> str:
+    """Return "loaded" or "refused", or what went wrong."""
     path = folder / f"fuzzed.{SUFFIX.get(kind, kind)}"
     for beside in ("", "-wal", "-shm", "-journal"):
         Path(f"{path}{beside}").unlink(missing_ok=True)
     path.write_bytes(data)
+    before = forget_peak()
     try:
         with at_most(LIMIT_SECONDS if seconds is None else seconds), warnings.catch_warnings():
             warnings.simplefilter("error")  # a stray warning of numpy's is a failure too
@@ -460,7 +475,7 @@ def try_one(kind: str, data: bytes, folder: Path, memory: int, seconds: float | 
         if isinstance(error, KeyboardInterrupt):
             raise
         return f"{type(error).__name__}: {str(error)[:300]}\n{traceback.format_exc()}"
-    return answer if (more := peak() - memory) <= LIMIT_BYTES else f"{more / 1e6:.0f} MB of memory"
+    return answer if (more := memory("VmHWM") - before) <= LIMIT_BYTES else f"{more / 1e6:.0f} MB of memory"
 
 
 # ---- the campaign -------------------------------------------------------------------------------------------------
@@ -482,7 +497,7 @@ class Campaign:
         """Good files must be read; it also loads every compiled part that the children then have."""
         for kind, files in self.good.items():
             for data in files:
-                answer = try_one(kind, data, self.folder, peak(), seconds=600.0)
+                answer = try_one(kind, data, self.folder, seconds=600.0)
                 if answer != "loaded":
                     raise AssertionError(f"a good {kind} file: {answer}")
 
@@ -494,16 +509,14 @@ class Campaign:
 
     def read(self, numbers: range, end: float, at: Any = None) -> int:
         """Read these files until `end` of the clock; return the number of the first one that was not read."""
-        memory = peak()
         for number in numbers:
             if time.monotonic() > end:
                 return number
             if at is not None:
                 at[:8] = number.to_bytes(8, "little")
             kind, data = self.file(number)
-            answer = try_one(kind, data, self.folder, memory)
+            answer = try_one(kind, data, self.folder)
             if answer not in ("loaded", "refused"):
-                memory = max(memory, peak())
                 self.fail(kind, number, answer, data)
             else:
                 self.counts[kind, answer] += 1

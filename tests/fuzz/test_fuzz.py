@@ -50,7 +50,7 @@ def test_a_file_that_raises_takes_long_or_is_spoken_of_poorly_is_a_failure(scrip
 
     def check(wrong):
         monkeypatch.setitem(module.CHECKS, "json", wrong)
-        return module.try_one("json", b"{}", tmp_path, module.peak())
+        return module.try_one("json", b"{}", tmp_path)
 
     def lasts(path, folder):
         while True:
@@ -64,6 +64,16 @@ def test_a_file_that_raises_takes_long_or_is_spoken_of_poorly_is_a_failure(scrip
         raise module.SojournError("no")
 
     assert "a poor sentence" in check(mumbles)
+
+
+def test_memory_counts_for_the_file_that_took_it_and_for_no_later_one(script, monkeypatch, tmp_path):
+    module = script("fuzz_files")
+    monkeypatch.setattr(module, "LIMIT_BYTES", 30_000_000)
+    monkeypatch.setitem(module.CHECKS, "json", lambda path, folder: len(b"x" * int(path.read_text())))
+    assert [module.try_one("json", size, tmp_path) for size in (b"10", b"99000000", b"20")][::2] == ["loaded", "loaded"]
+    assert module.try_one("json", b"99000000", tmp_path) == "99 MB of memory"
+    len(b"x" * 99_000_000)  # as it takes to make a file
+    assert module.try_one("json", b"20", tmp_path) == "loaded"
 
 
 @pytest.mark.slow
@@ -88,4 +98,4 @@ def test_files_that_once_ended_in_a_traceback_are_refused_in_words(script, tmp_p
     """Each was found by the long form: its sizes, types or numbers cannot be, under checksums that are right."""
     module = script("fuzz_files")
     path = Path(__file__).parents[1] / "data" / "damaged" / name
-    assert module.try_one(path.suffix[1:], path.read_bytes(), tmp_path, module.peak(), seconds=60) == "refused"
+    assert module.try_one(path.suffix[1:], path.read_bytes(), tmp_path, seconds=60) == "refused"
