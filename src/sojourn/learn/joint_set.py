@@ -61,10 +61,12 @@ def joint_set(counts: Counts, knowledge: Knowledge, level: float) -> JointSet:
     successors = np.diff(support_start) if known else np.full(pairs, knowledge.n_states)
     time, bound = joint_sets(row_start, count, counts.visits, counts.holding_sum, successors, level, float(knowledge.rate_min),
                              float(knowledge.rate_max))
-    at = row_start[1:]
+    at, seen = row_start + np.arange(pairs + 1), np.ones(len(count) + pairs, dtype=bool)
+    seen[at[1:] - 1] = False  # the place for an unseen successor
+    after, jumps = np.zeros(len(seen), dtype=np.int64), np.zeros(len(seen))
+    after[seen], jumps[seen] = next_state, count
     return JointSet(JointProblem(
-        np.array(knowledge.pair_start), row_start + np.arange(pairs + 1), np.insert(next_state, at, 0),
-        np.insert(count, at, 0).astype(np.float64),
+        np.array(knowledge.pair_start), at, after, jumps,
         time, bound, support_start, np.array(knowledge.support_state) if known else NONE,
         np.array(knowledge.reward), np.array(knowledge.running), float(knowledge.rate_min), float(knowledge.rate_max)))
 
