@@ -31,6 +31,7 @@ class CTJointUCRL(Learner):
     """
 
     exposes: ClassVar[bool] = True
+    closes_sets: ClassVar[bool] = True
     memory: ClassVar[tuple[str, ...]] = ("values",)
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,

@@ -35,6 +35,7 @@ class CTKLUCRL(Learner):
     """
 
     exposes: ClassVar[bool] = True
+    closes_sets: ClassVar[bool] = True
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
                  seed: int | np.random.SeedSequence = 0):

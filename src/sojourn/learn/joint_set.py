@@ -35,6 +35,16 @@ class JointSet:
         """Return how extended iteration (learn/optimism.py) plans over this set."""
         return TurnIteration(joint_optimism, self.problem)
 
+    def against(self, pair: np.ndarray) -> JointSet:
+        """Return the set in which `pair`, one in each state, is all that can be played and every payment is a cost."""
+        p = self.problem
+        start, entries = _rows_of(p.row_start, pair)
+        support_start, supports = _rows_of(p.support_start, pair) if len(p.support_start) else (NONE, NONE)
+        return JointSet(p._replace(
+            pair_start=np.arange(len(pair) + 1), row_start=start, next_state=p.next_state[entries], jumps=p.jumps[entries],
+            time=p.time[pair], bound=p.bound[pair], support_start=support_start, support_state=p.support_state[supports],
+            reward=-p.reward[pair], running=-p.running[pair]))
+
     def lacks(self, transition: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Return per pair D(Q) - x of a model with this (P, S) matrix of transitions and these rates: the set holds it if <= 0."""
         p = self.problem
@@ -50,6 +60,13 @@ class JointSet:
     def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
         """Return whether a model with this (P, S) matrix of transitions and these rates per pair is in the set."""
         return bool((self.lacks(transition, rate) <= 0).all())
+
+
+def _rows_of(row_start: np.ndarray, pair: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (row_start, entries) of the rows of some pairs, put one behind the other."""
+    size = np.diff(row_start)[pair]
+    start = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    return start, np.repeat(row_start[pair] - start[:-1], size) + np.arange(start[-1])
 
 
 def joint_set(counts: Counts, knowledge: Knowledge, level: float) -> JointSet:
