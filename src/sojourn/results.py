@@ -43,6 +43,7 @@ from sojourn.study.bounds import Bounds, Floor
 from sojourn.study.failures import Failure
 from sojourn.study.run import Tally
 from sojourn.study.statistics import Comparison
+from sojourn.study.stopping import Stopping
 from sojourn.study.summary import Curves, Debt, Row, Summary
 from sojourn.study.task import Replication
 
@@ -51,6 +52,6 @@ __all__ = [
     "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes", "Estimate", "Evaluation", "EventDifficulty",
     "EventEstimate", "EventTable", "Evidence", "Failure", "Fit", "Floor", "Form", "GainGap", "HiddenEvents", "History",
     "Labels", "LeastCost", "LeastDivergence", "Log", "Names", "Observation", "Optimum", "PValues", "Plan", "Point", "Proof",
-    "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "StoppingBound", "Summary", "Tally", "Verdict",
-    "Within",
+    "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "Stopping", "StoppingBound", "Summary",
+    "Tally", "Verdict", "Within",
 ]

@@ -15,8 +15,8 @@ Two kinds of such M', for a pair p = (s, a), where `least(x)` is the least gain 
 With V(y) the best of reward - g time from y until s is entered (in M, where p plays no part), the best gain through p exceeds g if
 and only if r + (c - g)/l + Σ q V > 0, at the new row q and rate l of p.  So the least divergence is the K of eq:K with V and g in
 the place of h* and ρ*; for (b) everything has the other sign.  Visits flow: what goes into a state comes out of it, but for the
-first and the last decision.  The least visits that flow and reach kl/K in every pair are a linear programme, and any v per state gives a
-proof of its value (as in visits_program.py).  Alternatives in which several pairs change would ask for more.
+first and the last decision.  The least visits that flow and reach kl/K in every pair are a linear programme, and any v per state
+gives a proof of its value (as in visits_program.py).  Alternatives in which several pairs change would ask for more.
 """
 
 from __future__ import annotations
@@ -174,7 +174,8 @@ def least_flow(model: CTMDP, needed: np.ndarray, price: np.ndarray) -> tuple[np.
     out = leaves - csr_matrix(model.matrix).T
     begins = csr_matrix(np.concatenate([np.zeros(model.n_pairs), np.ones(n), np.zeros(n)])[None, :])
     ends = csr_matrix(np.concatenate([np.zeros(model.n_pairs + n), np.ones(n)])[None, :])
-    rows: Any = vstack([hstack([out, -identity(n), identity(n)]), begins, ends]).tocsr()
+    blocks: Any = [hstack([out, -identity(n), identity(n)]), begins, ends]
+    rows: Any = vstack(blocks, format="csr")
     bounds: Any = [(m / unit, None) for m in needed] + [(0, None)] * (2 * n)
     found = linprog(np.concatenate([price, np.zeros(2 * n)]), A_eq=rows, b_eq=np.concatenate([np.zeros(n), [1 / unit, 1 / unit]]),
                     bounds=bounds, method="highs")
