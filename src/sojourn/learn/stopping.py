@@ -4,9 +4,9 @@ For a delta that was fixed beforehand the confidence sets hold at all times toge
 moment no policy earns more than the largest gain over the sets, and a policy earns at least its least gain over them; so the first
 moment at which the two are within epsilon of each other may be waited for, however often one looks.
 
-Learners of jumps are judged by the joint sets of joint_set.py, whoever played: they are made from the counts alone, and are smaller
-than the KL sets of kl_set.py.  Learners of events are judged by the intervals of their events (event_estimate.py).
-The proof, and how long it takes: docs/learners-proofs.md; docs/how-to/stop-learning.md
+Learners of jumps are judged by the joint sets of joint_set.py, whoever played: they are made from the counts alone, and need about
+half as many decisions as the KL sets of kl_set.py.  Learners of events are judged by the intervals of their events
+(event_estimate.py).   decisions/0012; docs/how-to/stop-learning.md
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sojourn.model.knowledge import Knowledge
 ROUNDS = 1000  # of policy iteration on the means; it needs a handful
 GAINED = 1e-10  # relative: an improvement below this is rounding
 SLACK = 0.01  # of epsilon: how closely the two ends are worked out
-OFFER = "'ct-kl-ucrl' and 'ct-joint-ucrl' do"
+OFFER = "'ct-joint-ucrl' and 'ct-kl-ucrl' do"
 
 
 def certificate(learner: Any, counts: Counts, knowledge: Knowledge, wanted: Within | None, delta: float = DELTA) -> Certificate:
