@@ -6,7 +6,8 @@
 A row is a learner on a model at an epsilon: the decisions of each run at its certificate (null: none within --epochs), whether the
 policy named was right (the model is known here), and the least number of decisions that any rule needs in the mean
 (`difficulty(model).stopping_bound`).  One run serves all epsilons: it stops at the least of them, and the wider ones are met on the
-way.  Models come from --seed on, one of each family in turn; those with a gain so near 0 that a share of it means nothing are left out.
+way.  Models come from --seed on, one of each family in turn; large ones are left out, and those with a gain so near 0 that a share
+of it means nothing.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def show(path: Path) -> None:
     """Print a row per model, learner and epsilon, and how often certificates were right in all."""
-    print("| model | pairs | epsilon | learner | stopped | right | median decisions | any rule needs |\n|---|---|---|---|---|---|---|---|")
+    print("| model | pairs | epsilon | learner | stopped | right | median decisions | any rule needs |\n" + "|---" * 8 + "|")
     rows = read(path)
     for r in sorted(rows, key=lambda r: (r["model"], -r["epsilon"], r["learner"])):
         ended = [x for x in r["runs"] if x["epochs"] is not None]
@@ -122,8 +123,8 @@ def show(path: Path) -> None:
         print(f"| {r['model']} | {r['pairs']} | {r['epsilon']:.0%} | {r['learner']} | {len(ended)} of {len(r['runs'])} | {right} | "
               f"{f'{median:,}' if median < math.inf else 'later'} | {bound} |")
     every = [x for r in rows for x in r["runs"] if x["epochs"] is not None]
-    print(f"\n{len(every)} certificates: {sum(x['right'] for x in every)} right, {sum(x['optimal'] for x in every)} name an optimal "
-          f"policy, {sum(x['holds'] for x in every)} have both gains within their ends")
+    right, optimal, holds = (sum(x[what] for x in every) for what in ("right", "optimal", "holds"))
+    print(f"\n{len(every)} certificates: {right} right, {optimal} name an optimal policy, {holds} have both gains within their ends")
 
 
 def main() -> None:

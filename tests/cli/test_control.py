@@ -228,3 +228,14 @@ def test_a_controller_with_a_learner_of_its_own_can_be_copied_though_no_command_
     assert run("control", "status", path).code == 1
     with Controller.open(tmp_path / "copy", learner=Mine) as copy:
         assert copy.verify()["reports"] == 1
+
+
+def test_the_status_says_when_asked_whether_learning_could_stop(path):
+    run("control", "report", path, 1, 0.4, "C")
+    assert "ertified" not in run("control", "status", path).out and "good_enough" not in json.loads(
+        run("control", "status", path, "--json").out)
+    asked = run("control", "status", path, "--within", "5%", "--confidence", 0.9)
+    assert asked.code == 0 and "Not certified after 1 decision: in some state no choice was tried yet." in asked.out
+    said = json.loads(run("control", "status", path, "--within", "5%", "--json").out)["good_enough"]
+    assert said["certified"] is False and said["decisions"] == 1 and said["policy"] is None
+    assert "--within is '5 %%'" in run("control", "status", path, "--within", "5 %%").err

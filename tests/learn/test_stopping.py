@@ -97,8 +97,8 @@ def test_models_in_the_sets_earn_what_is_proved(name, supports):
 
 def wrong_at_some_look(model, seed, epochs, delta):
     """Return whether a certificate was wrong at any look of a run."""
-    walk, best = Walk(model, sojourn.learner("random", model.knowledge(supports=True), seed=seed), seed=seed), sojourn.solve(model).gain
-    gains = {}
+    walk = Walk(model, sojourn.learner("random", model.knowledge(supports=True), seed=seed), seed=seed)
+    best, gains = sojourn.solve(model).gain, {}
     for at in looks_until(epochs, model.n_states)[::3]:
         walk.advance(until_epoch=at)
         found = certificate(walk.learner, walk.learner.counts, walk.knowledge, None, delta)
@@ -166,8 +166,8 @@ def test_the_policy_named_is_the_best_at_the_means(seed):
     start, after, count = counts.rows()
     row = np.zeros((known.n_pairs, known.n_states))
     row[np.repeat(np.arange(known.n_pairs), np.diff(start)), after] = count / np.repeat(counts.visits, np.diff(start))
-    mean = CTMDP.from_pairs(known.pair_state, known.pair_action, row, counts.visits / counts.holding_sum, known.reward, known.running,
-                            rate_bounds=(1e-3, 1e3))
+    rate = counts.visits / counts.holding_sum
+    mean = CTMDP.from_pairs(known.pair_state, known.pair_action, row, rate, known.reward, known.running, rate_bounds=(1e-3, 1e3))
     best = sojourn.solve(mean)
     assert gain == pytest.approx(best.gain, rel=1e-2)
     assert sojourn.evaluate(mean, known.pair_action[pair]).gain == pytest.approx(best.gain, rel=1e-4)
@@ -268,7 +268,7 @@ def test_where_nothing_can_be_proved_it_is_said_who_can():
     eventful = make("criss-cross:capacity=2")
     with pytest.raises(ParameterError, match="a learner of events"):
         certificate(GENERIC, Counts(eventful.knowledge(events=True)), eventful.knowledge(events=True), within("5%"))
-    with pytest.raises(ParameterError, match="stop_when is '5%'; give `sojourn.within"):
+    with pytest.raises(ParameterError, match=r"stop_when is '5%'; give `sojourn\.within"):
         simulate(model, "ct-kl-ucrl", max_epochs=100, stop_when="5%")
 
 
