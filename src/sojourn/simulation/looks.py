@@ -1,7 +1,7 @@
 """When a walk asks whether it may stop: after a number of decisions that grows by a twentieth from look to look.
 
 The moments depend on nothing but the number of states, so a run stops at the same decision however it is cut into pieces.  A look
-costs about a plan; there are 14 of them in ten times as many decisions.
+costs about two plans; there are 14 of them in every factor of two.
 """
 
 from __future__ import annotations
