@@ -159,12 +159,13 @@ def test_control_c_reports_what_there_is():
 
 
 def test_within_stops_the_run_and_names_the_policy():
-    ran = run("two-state", "--learner", "ct-joint-ucrl", "--supports", "--within", "30%", "--confidence", 0.9)
+    asked = ("two-state", "--learner", "ct-joint-ucrl", "--supports", "--rate-bounds", 0.5, 60, "--within", "30%")
+    ran = run(*asked, "--confidence", 0.9)
     assert ran.code == 0 and "certificate    Certified after" in ran.out and "with 90 % confidence" in " ".join(ran.out.split())
-    assert "the policy     " in ran.out and "any rule" not in ran.out  # the alternatives of one pair ask for nothing here
-    told = json.loads(run("two-state", "--learner", "ct-joint-ucrl", "--supports", "--within", "30%", "--json").out)["certificate"]
+    assert "the policy     fast in earning, slow in paying" in ran.out and "any rule       that is right as often" in ran.out
+    told = json.loads(run(*asked, "--json").out)["certificate"]
     assert told["certified"] and told["decisions"] < 10**5 and told["asked"] == "30%" and told["delta"] == pytest.approx(0.05)
-    assert len(told["policy"]) == 2 and told["low"] < told["high"] and told["any_rule_needs"] == 0
+    assert len(told["policy"]) == 2 and told["low"] < told["high"] and 0 < told["any_rule_needs"] < told["decisions"]
 
 
 def test_within_says_where_it_is_not_reached_and_where_it_cannot_be():
@@ -173,6 +174,6 @@ def test_within_says_where_it_is_not_reached_and_where_it_cannot_be():
     assert "warning: --within is given, but 'default' does not try" in short.err and "any rule" in short.out
     for options, said in ((("--within", "much"), "--within is 'much'"),
                           (("--within", "5%", "--confidence", 1), "--confidence is 1"),
-                          (("--within", "5%", "--learner", "ct-ucrl"), "'ct-joint-ucrl' and 'ct-kl-ucrl' count them")):
+                          (("--within", "5%", "--learner", "ct-ucrl"), "'ct-kl-ucrl' and 'ct-joint-ucrl' count them")):
         ran = run("three-state", "--epochs", 50, *options)
         assert ran.code == 1 and said in ran.err and "certificate" not in run("three-state", "--epochs", 50).out

@@ -90,8 +90,8 @@ def test_a_certificate_in_a_file_that_cannot_be_is_refused():
     found, known = stopped().certificate, ARMS.knowledge()
     tree = found.tree()
     assert Certificate.from_tree(tree, known).as_dict() == found.as_dict()
-    with pytest.raises(ModelError, match="must not be above"):
-        Certificate.from_tree({**tree, "ends": np.array([2.0, 1.0])}, known)
+    with pytest.raises(ModelError, match="none must be above the next"):
+        Certificate.from_tree({**tree, "ends": np.array([2.0, 3.0, 1.0])}, known)
     for policy in (np.array([7]), np.array([0, 0]), np.array([[1]]).T.astype(float)):
         with pytest.raises(ParameterError, match="policy"):
             Certificate.from_tree({**tree, "policy": policy}, known)

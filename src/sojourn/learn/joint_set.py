@@ -35,15 +35,19 @@ class JointSet:
         """Return how extended iteration (learn/optimism.py) plans over this set."""
         return TurnIteration(joint_optimism, self.problem)
 
-    def against(self, pair: np.ndarray) -> JointSet:
-        """Return the set in which `pair`, one in each state, is all that can be played and every payment is a cost."""
+    def only(self, pairs: np.ndarray) -> JointSet:
+        """Return the set in which these pairs, at least one in each state, are all that can be played."""
         p = self.problem
-        start, entries = _rows_of(p.row_start, pair)
-        support_start, supports = _rows_of(p.support_start, pair) if len(p.support_start) else (NONE, NONE)
+        start, entries = _rows_of(p.row_start, pairs)
+        support_start, supports = _rows_of(p.support_start, pairs) if len(p.support_start) else (NONE, NONE)
         return JointSet(p._replace(
-            pair_start=np.arange(len(pair) + 1), row_start=start, next_state=p.next_state[entries], jumps=p.jumps[entries],
-            time=p.time[pair], bound=p.bound[pair], support_start=support_start, support_state=p.support_state[supports],
-            reward=-p.reward[pair], running=-p.running[pair]))
+            pair_start=np.searchsorted(pairs, p.pair_start), row_start=start, next_state=p.next_state[entries],
+            jumps=p.jumps[entries], time=p.time[pairs], bound=p.bound[pairs], support_start=support_start,
+            support_state=p.support_state[supports], reward=p.reward[pairs], running=p.running[pairs]))
+
+    def as_costs(self) -> JointSet:
+        """Return the set in which every payment is a cost."""
+        return JointSet(self.problem._replace(reward=-self.problem.reward, running=-self.problem.running))
 
     def lacks(self, transition: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Return per pair D(Q) - x of a model with this (P, S) matrix of transitions and these rates: the set holds it if <= 0."""

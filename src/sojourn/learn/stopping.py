@@ -1,8 +1,9 @@
 """When learning can stop: a policy whose gain is proved to be within epsilon of the best one, but with probability delta.
 
 For a delta that was fixed beforehand the confidence sets hold at all times together with probability 1 - delta.  Then at every
-moment no policy earns more than the largest gain over the sets, and a policy earns at least its least gain over them; so the first
-moment at which the two are within epsilon of each other may be waited for, however often one looks.
+moment the policy named earns at least its least gain over the sets, and no other one more than the largest gain over them of
+policies that differ from it in some state.  Either it is the best, or the best differs from it; so it falls short of the best gain
+by at most the difference.  The first moment at which that is at most epsilon may be waited for, however often one looks.
 
 Learners of jumps are judged by the joint sets of joint_set.py, whoever played: they are made from the counts alone, and need about
 half as many decisions as the KL sets of kl_set.py.  Learners of events are judged by the intervals of their events
@@ -30,8 +31,9 @@ from sojourn.model.knowledge import Knowledge
 
 ROUNDS = 1000  # of policy iteration on the means; it needs a handful
 GAINED = 1e-10  # relative: an improvement below this is rounding
-SLACK = 0.01  # of epsilon: how closely the two ends are worked out
-OFFER = "'ct-joint-ucrl' and 'ct-kl-ucrl' do"
+SLACK = 0.01  # of epsilon: how closely the ends are worked out
+MOST_STATES = 500  # with a choice, up to which the policies that differ in each of them are looked at
+OFFER = "'ct-kl-ucrl' and 'ct-joint-ucrl' do"
 
 
 def certificate(learner: Any, counts: Counts, knowledge: Knowledge, wanted: Within | None, delta: float = DELTA) -> Certificate:
@@ -46,22 +48,52 @@ def certificate(learner: Any, counts: Counts, knowledge: Knowledge, wanted: With
         found = event_estimated(events, counts.visits, 1 - chance)
         low, high = found.gain_bounds
         doubt = f"{found.evidence}, so nothing is proved." if found.evidence.rejected else ""
-        return _certificate(knowledge, found.policy, low, high, wanted, chance, counts, note, doubt)
+        return _certificate(knowledge, found.policy, low, high, high, wanted, chance, counts, note, doubt)
     _refuse(learner, counts, knowledge)
     sets = joint_set(counts, knowledge, chance / knowledge.n_pairs)
     gain, pair = best_tried(sets, counts, knowledge)
     tolerance = 0.0 if wanted is None else SLACK * wanted.allowed(gain, gain)
-    high = largest_gain(sets, knowledge, tolerance)[0]
-    low = _least_income(knowledge) if pair is None else -largest_gain(sets.against(pair), alone(knowledge, pair), tolerance)[0]
-    policy = None if pair is None else np.array(knowledge.pair_action[pair])
-    return _certificate(knowledge, policy, low, high, wanted, chance, counts, note, _doubt(sets, counts))
+    high, hopeful = largest_gain(sets, knowledge, tolerance)
+    doubt = _doubt(sets, counts)
+    if pair is None:
+        return _certificate(knowledge, None, _least_income(knowledge), high, high, wanted, chance, counts, note, doubt)
+    policy = np.array(knowledge.pair_action[pair])
+    low = -largest_gain(sets.only(pair).as_costs(), alone(knowledge, pair), tolerance)[0]
+    enough = -np.inf if wanted is None else low + wanted.allowed(low, max(low, high))
+    others = high
+    if np.array_equal(hopeful, policy) and (wanted is None or high > enough):
+        others = largest_gain_elsewhere(sets, knowledge, pair, tolerance, high, np.inf if wanted is None else enough)
+    return _certificate(knowledge, policy, low, high, others, wanted, chance, counts, note, doubt)
 
 
-def _certificate(knowledge: Knowledge, policy: np.ndarray | None, low: float, high: float, wanted: Within | None, delta: float,
-                 counts: Counts, note: str, doubt: str) -> Certificate:
+def largest_gain_elsewhere(sets: JointSet, knowledge: Knowledge, pair: np.ndarray, tolerance: float, high: float,
+                           enough: float) -> float:
+    """Return a bound that no policy exceeds which differs from `pair` in some state: one plan for each state with a choice.
+
+    `high` bounds all policies.  It is returned as soon as one of the plans exceeds `enough`, and where there are too many states.
+    The states whose other choices have the least time come first, as they are the likeliest to exceed it.
+    """
+    start, found = np.asarray(knowledge.pair_start), -np.inf
+    free = np.flatnonzero(np.diff(start) > 1)
+    if len(free) > MOST_STATES:
+        return high
+    time = sets.problem.time.copy()
+    time[pair] = np.inf
+    for s in free[np.argsort(np.minimum.reduceat(time, start[:-1])[free], kind="stable")]:
+        others = np.delete(np.arange(knowledge.n_pairs), pair[s])
+        gain = largest_gain(sets.only(others), knowledge, tolerance)[0]
+        if gain > enough:
+            return high
+        found = max(found, gain)
+    return min(found, high)
+
+
+def _certificate(knowledge: Knowledge, policy: np.ndarray | None, low: float, high: float, others: float, wanted: Within | None,
+                 delta: float, counts: Counts, note: str, doubt: str) -> Certificate:
     low, high = float(low), float(max(low, high))
     epsilon = float("nan") if wanted is None else wanted.allowed(low, high)
-    return Certificate(knowledge, policy, low, high, epsilon, delta, int(counts.visits.sum()), wanted, note, doubt)
+    others = min(max(float(others), low), high)
+    return Certificate(knowledge, policy, low, high, others, epsilon, delta, int(counts.visits.sum()), wanted, note, doubt)
 
 
 def _doubt(sets: JointSet, counts: Counts) -> str:
