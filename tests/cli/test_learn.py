@@ -159,13 +159,13 @@ def test_control_c_reports_what_there_is():
 
 
 def test_within_stops_the_run_and_names_the_policy():
-    asked = ("two-state", "--learner", "ct-joint-ucrl", "--supports", "--rate-bounds", 0.5, 60, "--within", "30%")
+    asked = ("three-state", "--learner", "ct-kl-ucrl", "--supports", "--within", "10%")
     ran = run(*asked, "--confidence", 0.9)
     assert ran.code == 0 and "certificate    Certified after" in ran.out and "with 90 % confidence" in " ".join(ran.out.split())
-    assert "the policy     fast in earning, slow in paying" in ran.out and "any rule       that is right as often" in ran.out
+    assert "the policy     quick in A, " in ran.out and "any rule       that is right as often" in ran.out
     told = json.loads(run(*asked, "--json").out)["certificate"]
-    assert told["certified"] and told["decisions"] < 10**5 and told["asked"] == "30%" and told["delta"] == pytest.approx(0.05)
-    assert len(told["policy"]) == 2 and told["low"] < told["high"] and 0 < told["any_rule_needs"] < told["decisions"]
+    assert told["certified"] and told["decisions"] < 10**5 and told["asked"] == "10%" and told["delta"] == pytest.approx(0.05)
+    assert len(told["policy"]) == 3 and told["low"] < told["high"] and 0 < told["any_rule_needs"] < told["decisions"]
 
 
 def test_within_says_where_it_is_not_reached_and_where_it_cannot_be():

@@ -267,7 +267,7 @@ def test_a_controller_says_whether_learning_could_stop_from_all_that_was_importe
         assert not controller.good_enough("30%") and controller.good_enough("30%").policy is None
         controller.import_log(log)
         found = controller.good_enough("30%", delta=0.1)
-        assert found and found.epochs == 3000 and found.delta == 0.1 and not controller.good_enough("0.1%")
+        assert found and found.epochs == 3000 and found.delta == 0.1 and not controller.good_enough("30%", 1e-200)
         assert found.policy_labels == sojourn.solve(model).policy_labels
         assert "good_enough" not in controller.status()
     with Controller.open(path, write=False) as looking:
