@@ -124,7 +124,7 @@ def show(path: Path) -> None:
               f"{f'{median:,}' if median < math.inf else 'later'} | {bound} |")
     every = [x for r in rows for x in r["runs"] if x["epochs"] is not None]
     right, optimal, holds = (sum(x[what] for x in every) for what in ("right", "optimal", "holds"))
-    print(f"\n{len(every)} certificates: {right} right, {optimal} name an optimal policy, {holds} with both gains within their ends")
+    print(f"\n{len(every)} certificates: {right} right, {optimal} name an optimal policy, {holds} with both gains within")
 
 
 def main() -> None:

@@ -297,7 +297,7 @@ def test_where_nothing_can_be_proved_it_is_said_who_can():
     eventful = make("criss-cross:capacity=2")
     with pytest.raises(ParameterError, match="a learner of events"):
         certificate(GENERIC, Counts(eventful.knowledge(events=True)), eventful.knowledge(events=True), within("5%"))
-    with pytest.raises(ParameterError, match=r"stop_when is '5%'; give `sojourn\.within"):
+    with pytest.raises(ParameterError, match=r"stop_when is '5%'; it must be what sojourn\.within makes"):
         simulate(model, "ct-kl-ucrl", max_epochs=100, stop_when="5%")
 
 

@@ -47,7 +47,7 @@ class Looks:
 
     def __init__(self, walk: Walk, wanted: Any):
         if not isinstance(wanted, Within):
-            raise ParameterError(f"stop_when is {wanted!r}; give `sojourn.within(epsilon)`, such as sojourn.within(\"5%\").")
+            raise ParameterError(f"stop_when is {wanted!r}; it must be what sojourn.within makes of an epsilon such as '5%'.")
         self.walk, self.wanted = walk, wanted
         self.last: Certificate | None = None
         self.next: int | None = max(FIRST, walk.model.n_states)
