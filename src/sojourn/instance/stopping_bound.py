@@ -35,7 +35,7 @@ from sojourn.kernels.least_divergence import least_divergence_row
 from sojourn.model.closeness import Within
 from sojourn.model.ctmdp import CTMDP
 
-MOST_PAIRS = 1000
+MOST_PAIRS = 400
 ROUNDS = 200  # of policy iteration, and of the search for a gain; they need a handful
 GAINED = 1e-12  # relative: an improvement below this is rounding
 REPAIR = 1e-9  # relative: by which dual values are shrunk, so that rounding leaves no negative price

@@ -107,7 +107,9 @@ def _doubt(sets: JointSet, counts: Counts) -> str:
 
 def _least_income(knowledge: Knowledge) -> float:
     """Return what every policy earns at least per unit of time, whatever the rates within the bounds."""
-    return float((np.outer((knowledge.rate_min, knowledge.rate_max), knowledge.reward) + knowledge.running).min())
+    with np.errstate(invalid="ignore"):  # 0 at an infinite rate
+        lumps = np.nan_to_num(np.outer((knowledge.rate_min, knowledge.rate_max), knowledge.reward), posinf=np.inf, neginf=-np.inf)
+    return float((lumps + knowledge.running).min())
 
 
 def best_tried(sets: JointSet, counts: Counts, knowledge: Knowledge) -> tuple[float, np.ndarray | None]:
