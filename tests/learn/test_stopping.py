@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 
 import sojourn
 from sojourn.errors import ParameterError
@@ -79,6 +79,33 @@ def test_the_gains_are_those_of_a_general_solver_over_the_sets(epochs, seed):
     elsewhere = max(extreme_gain(sets, TWO, pairs, 1) for pairs in policies if not np.array_equal(pairs, named))
     assert found.others == pytest.approx(max(elsewhere, found.low), rel=1e-5)
     assert found.low == pytest.approx(extreme_gain(sets, TWO, named, -1), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("epochs", [12, 900])
+def test_where_the_supports_are_told_and_rows_are_sure_only_the_rates_are_open(epochs):
+    """A cycle of three states, two ways in the first: 3 a round, over the sum of 1/rate; each rate ends where its set does."""
+    cycle = CTMDP.from_pairs([0, 0, 1, 2], [0, 1, 0, 0], np.eye(3)[[1, 1, 2, 0]], [2.0, 1.5, 1.0, 3.0], [3.0, 3.0, 0.0, 0.0],
+                             rate_bounds=(0.05, 50.0))
+    counts, known = counted(cycle, epochs, 4)
+    found = certificate(GENERIC, counts, known, None, 0.05)
+    p = joint_set(counts, known, 0.05 / 4).problem
+
+    def rate(k, up):
+        n, t = counts.visits[k], p.time[k]
+        end = 50.0 if up else 0.05
+
+        def lacks(q):
+            return n * np.log(n / (q * t)) - n + q * t - p.bound[k]
+
+        return brentq(lacks, n / t, end) if lacks(end) > 0 else end
+
+    def gain(pairs, up):
+        return 3 / sum(1 / rate(k, up) for k in pairs)
+
+    named = int(found.policy[0])
+    assert found.low == pytest.approx(gain((named, 2, 3), False), rel=1e-7)
+    assert found.high == pytest.approx(max(gain((0, 2, 3), True), gain((1, 2, 3), True)), rel=1e-7)
+    assert found.others == pytest.approx(gain((1 - named, 2, 3), True), rel=1e-7) and found.others < found.high
 
 
 @pytest.mark.parametrize("name", ["three-state", "admission:capacity=5"])

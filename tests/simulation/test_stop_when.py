@@ -67,6 +67,15 @@ def test_a_time_horizon_still_has_its_checkpoints():
     assert run.times.tolist() == [50.0, 100.0, 300.0] and run.certificate.epochs > 50
 
 
+def test_a_moment_that_falls_into_the_last_sojourn_is_noted_before_the_run_ends():
+    whole = stopped()
+    ends = [simulate(ARMS, "ct-joint-ucrl", knowledge=ARMS.knowledge(supports=True), max_epochs=n, seed=1, record=True)
+            .trajectory.holding_time.sum() for n in (whole.certificate.epochs - 1, whole.certificate.epochs)]
+    middle = float(np.mean(ends))
+    run = stopped(max_epochs=None, max_time=1e5, checkpoints=[middle, 1e5])
+    assert run.certificate.epochs == whole.certificate.epochs and run.times.tolist() == [middle]
+
+
 def test_ctrl_c_ends_a_run_that_waits_for_a_certificate():
     def interrupt(walk):
         if walk.epoch >= 1000:
