@@ -7,7 +7,8 @@ A row is a learner on a model at an epsilon: the decisions of each run at its ce
 policy named was right (the model is known here), and the least number of decisions that any rule needs in the mean
 (`difficulty(model).stopping_bound`).  One run serves all epsilons: it stops at the least of them, and the wider ones are met on the
 way.  Models come from --seed on, one of each family in turn; large ones are left out, and those with a gain so near 0 that a share
-of it means nothing.
+of it means nothing.  The table of docs/how-to/stop-learning.md is of `--zoo three-state river-swim --learners ct-kl-ucrl
+ct-joint-ucrl default`.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from sojourn.simulation.walk import Walk
 from sojourn.solving.evaluate import evaluate
 from sojourn.solving.solution import Solution
 from sojourn.solving.solve import solve
+from sojourn.zoo.catalogue import make
 
 LARGE = 40  # states: larger models are left out of the short form
 SMALL_GAIN = 0.05  # of the spread of incomes: a gain nearer 0 has no meaningful share
@@ -83,7 +85,8 @@ def run(path: Path, given: argparse.Namespace) -> None:
     """Append what is missing to `path`."""
     done = {(r["model"], r["learner"], r["supports"]) for r in read(path)} if path.exists() else set()
     asked = [within(f"{100 * e:g}%", given.delta) for e in sorted(given.epsilon, reverse=True)]
-    for name, model, solution in drawn(given.models, given.seed):
+    chosen = ((name, make(name), solve(make(name))) for name in given.zoo) if given.zoo else drawn(given.models, given.seed)
+    for name, model, solution in chosen:
         for label in given.learners:
             if (name, label, given.supports) in done:
                 continue
@@ -133,6 +136,7 @@ def main() -> None:
     parser.add_argument("path", type=Path)
     parser.add_argument("--models", type=int, default=10)
     parser.add_argument("--seed", type=int, default=31_001)
+    parser.add_argument("--zoo", nargs="+", default=[], help="models of the zoo instead of drawn ones")
     parser.add_argument("--learners", nargs="+", default=["ct-kl-ucrl", "ct-joint-ucrl"])
     parser.add_argument("--supports", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--epsilon", nargs="+", type=float, default=[0.2, 0.1, 0.05])

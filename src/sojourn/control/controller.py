@@ -270,7 +270,7 @@ class Controller:
         """Return where the plant is, what to do there, and how it went so far; `next_seq` is the number of the next report.
 
         With `within`, such as "5%", `good_enough` says whether learning could stop there, and how close to the best a policy is
-        proved to be now (see `good_enough`, which costs about two plans).
+        proved to be now (see `good_enough`).
 
         `late` counts answers that an old policy gave while the next was being planned, `late_plans` how often that happened, and
         `plan_due` says whether it is so now (only with `max_late`); `silent_events` can be seen without leading anywhere.

@@ -244,7 +244,8 @@ class Session:
         `epsilon` is an amount of gain (0.05), a share of the best gain ("5%") or `sojourn.within(...)`; without it the answer says
         how close the policy is proved to be now.  Wrong with probability at most `delta`, however often one asks, if delta was
         chosen before.  The answer rests on all that was reported, whichever learner decided; one that does not try what would
-        bring a certificate is named in its `note`.  It costs about two plans.   docs/how-to/stop-learning.md
+        bring a certificate is named in its `note`.  It costs two plans and more, at most one for each state with a choice besides.
+        docs/how-to/stop-learning.md
         """
         from sojourn.learn.stopping import certificate
 
