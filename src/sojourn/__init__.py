@@ -32,6 +32,7 @@ _HOME = {
     "learner": "sojourn.learn.catalogue",
     "CTUCRL": "sojourn.learn.ct_ucrl",
     "DoublingCTUCRL": "sojourn.learn.doubling",
+    "within": "sojourn.model.closeness",
     "simulate": "sojourn.simulation.simulate",
     "Run": "sojourn.simulation.run",
     "Session": "sojourn.simulation.session",

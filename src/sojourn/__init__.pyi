@@ -29,6 +29,7 @@ from sojourn.learn.learner import History as History
 from sojourn.learn.learner import Learner as Learner
 from sojourn.learn.learner import Plan as Plan
 from sojourn.model.checks import check as check
+from sojourn.model.closeness import within as within
 from sojourn.model.ctmdp import CTMDP as CTMDP
 from sojourn.model.events import EventTable as EventTable
 from sojourn.model.events import event_table as event_table

@@ -22,11 +22,14 @@ from sojourn.instance.least_divergence import LeastDivergence
 from sojourn.instance.proof import Proof
 from sojourn.instance.regimes import Alternative
 from sojourn.instance.regret_bounds import RegretBounds
+from sojourn.instance.stopping_bound import StoppingBound
+from sojourn.learn.certificate import Certificate
 from sojourn.learn.estimate import Estimate
 from sojourn.learn.event_estimate import EventEstimate
 from sojourn.learn.learner import History, Plan
 from sojourn.learn.structure_test import Evidence
 from sojourn.model.checks import Checks, Verdict
+from sojourn.model.closeness import Within
 from sojourn.model.events import EventTable
 from sojourn.model.names import Labels, Names
 from sojourn.model.rates import Form
@@ -40,13 +43,15 @@ from sojourn.study.bounds import Bounds, Floor
 from sojourn.study.failures import Failure
 from sojourn.study.run import Tally
 from sojourn.study.statistics import Comparison
+from sojourn.study.stopping import Stopping
 from sojourn.study.summary import Curves, Debt, Row, Summary
 from sojourn.study.task import Replication
 
 __all__ = [
-    "Alarm", "Alternative", "Assumptions", "BoundAgainst", "BoundAt", "Bounds", "Checks", "Comparison", "Curves", "Debt",
-    "Diameter", "Difficulty", "EpisodeRecord", "Episodes", "Estimate", "Evaluation", "EventDifficulty", "EventEstimate",
-    "EventTable", "Evidence", "Failure", "Fit", "Floor", "Form", "GainGap", "HiddenEvents", "History", "Labels", "LeastCost",
-    "LeastDivergence", "Log", "Names", "Observation", "Optimum", "PValues", "Plan", "Point", "Proof", "RegretBounds",
-    "Replication", "Row", "Run", "SessionEpisode", "Solution", "Summary", "Tally", "Verdict",
+    "Alarm", "Alternative", "Assumptions", "BoundAgainst", "BoundAt", "Bounds", "Certificate", "Checks", "Comparison",
+    "Curves", "Debt", "Diameter", "Difficulty", "EpisodeRecord", "Episodes", "Estimate", "Evaluation", "EventDifficulty",
+    "EventEstimate", "EventTable", "Evidence", "Failure", "Fit", "Floor", "Form", "GainGap", "HiddenEvents", "History",
+    "Labels", "LeastCost", "LeastDivergence", "Log", "Names", "Observation", "Optimum", "PValues", "Plan", "Point", "Proof",
+    "RegretBounds", "Replication", "Row", "Run", "SessionEpisode", "Solution", "Stopping", "StoppingBound", "Summary",
+    "Tally", "Verdict", "Within",
 ]

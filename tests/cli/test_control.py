@@ -244,3 +244,14 @@ def test_a_holding_time_below_0_is_not_called_an_unknown_option_alone(path):
     said = run("control", "report", path, 1, "-0.5", "C")
     assert said.code == 2 and "A negative number that is no option stands behind ` -- `." in said.err
     assert "holding_time is -0.5; it must be positive" in run("control", "report", path, "--", 1, "-0.5", "C").err
+
+
+def test_the_status_says_when_asked_whether_learning_could_stop(path):
+    run("control", "report", path, 1, 0.4, "C")
+    assert "ertified" not in run("control", "status", path).out and "good_enough" not in json.loads(
+        run("control", "status", path, "--json").out)
+    asked = run("control", "status", path, "--within", "5%", "--confidence", 0.9)
+    assert asked.code == 0 and "Not certified after 1 decision: in some state no choice was tried yet." in asked.out
+    said = json.loads(run("control", "status", path, "--within", "5%", "--json").out)["good_enough"]
+    assert said["certified"] is False and said["decisions"] == 1 and said["policy"] is None
+    assert "--within is '5 %%'" in run("control", "status", path, "--within", "5 %%").err

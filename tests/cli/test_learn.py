@@ -174,3 +174,24 @@ def test_control_c_reports_what_there_is():
     found = json.loads(out)
     assert "left" in first and process.returncode == 130 and "interrupted after" in err
     assert found["interrupted"] is True and found["epochs"] > 10**6 and np.isfinite(found["regret"])
+
+
+def test_within_stops_the_run_and_names_the_policy():
+    asked = ("three-state", "--learner", "ct-kl-ucrl", "--supports", "--within", "10%")
+    ran = run(*asked, "--confidence", 0.9)
+    assert ran.code == 0 and "certificate    Certified after" in ran.out and "with 90 % confidence" in " ".join(ran.out.split())
+    assert "the policy     quick in A, " in ran.out and "any rule       that is right as often" in ran.out
+    told = json.loads(run(*asked, "--json").out)["certificate"]
+    assert told["certified"] and told["decisions"] < 10**5 and told["asked"] == "10%" and told["delta"] == pytest.approx(0.05)
+    assert len(told["policy"]) == 3 and told["low"] < told["high"] and 0 < told["any_rule_needs"] < told["decisions"]
+
+
+def test_within_says_where_it_is_not_reached_and_where_it_cannot_be():
+    short = run("three-state", "--learner", "default", "--epochs", 300, "--within", "0.5")
+    assert short.code == 0 and "Not certified after" in short.out and "0.5 is asked for" in " ".join(short.out.split())
+    assert "warning: --within is given, but 'default' does not try" in short.err and "any rule" in short.out
+    for options, said in ((("--within", "much"), "--within is 'much'"),
+                          (("--within", "5%", "--confidence", 1), "--confidence is 1"),
+                          (("--within", "5%", "--learner", "ct-ucrl"), "'ct-kl-ucrl' and 'ct-joint-ucrl' count them")):
+        ran = run("three-state", "--epochs", 50, *options)
+        assert ran.code == 1 and said in ran.err and "certificate" not in run("three-state", "--epochs", 50).out

@@ -257,6 +257,26 @@ def test_a_past_log_is_learned_from_and_the_first_decision_knows_it(path):
         controller.verify()
 
 
+def test_a_controller_says_whether_learning_could_stop_from_all_that_was_imported_and_reported(path):
+    model = sojourn.make("two-state")
+    known = model.knowledge((0.5, 60.0), supports=True)
+    walked = sojourn.simulate(model, "random", max_epochs=3000, seed=1, record=True).trajectory
+    log = {"state": [model.states[s] for s in walked.state], "action": [model.actions[a] for a in walked.action],
+           "holding_time": walked.holding_time.tolist(), "next_state": [model.states[s] for s in walked.next_state]}
+    with Controller.create(path, known, "ct-joint-ucrl", model.states[int(walked.next_state[-1])]) as controller:
+        assert not controller.good_enough("30%") and controller.good_enough("30%").policy is None
+        controller.import_log(log)
+        found = controller.good_enough("30%", delta=0.1)
+        assert found and found.epochs == 3000 and found.delta == 0.1 and not controller.good_enough("30%", 1e-200)
+        assert found.policy_labels == sojourn.solve(model).policy_labels
+        assert "good_enough" not in controller.status()
+    with Controller.open(path, write=False) as looking:
+        assert str(looking.good_enough("30%", delta=0.1)) == str(found)
+        assert looking.status("30%", delta=0.1)["good_enough"] == found.as_dict()
+        with pytest.raises(sojourn.SojournError, match="epsilon is"):
+            looking.good_enough("much")
+
+
 class Steady(Learner):
     """Always the first action: a learner of one's own."""
 

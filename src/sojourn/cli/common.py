@@ -18,6 +18,7 @@ import click
 from sojourn.cli.remedies import for_shell
 from sojourn.errors import ModelError, ParameterError, unknown_name
 from sojourn.hidden_characters import has_hidden, visible
+from sojourn.model.closeness import Within, within
 from sojourn.model.scalars import is_decimal, is_whole_text
 
 NOT_FINITE = ("nan", "inf", "infinity")
@@ -73,6 +74,13 @@ class Whole(click.IntRange):
 NUMBER, WHOLE = Number(), Whole()
 model_argument = click.argument("model", metavar="MODEL", shell_complete=_models)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+
+
+def asked(epsilon: str, confidence: float) -> Within:
+    """Return what --within and --confidence ask for."""
+    if not 0 < confidence < 1:
+        raise ParameterError(f"--confidence is {confidence:g}; it must lie between 0 and 1, such as 0.95.")
+    return within(epsilon, 1 - confidence)
 
 
 def renamed_columns(texts: Iterable[str]) -> dict[str, str]:

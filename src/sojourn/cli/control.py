@@ -15,6 +15,7 @@ from sojourn.cli.common import (
     NUMBER,
     WHOLE,
     Whole,
+    asked,
     echo,
     json_option,
     learner_names,
@@ -87,14 +88,18 @@ def create(path: Path, model: str, start: str, learner: str, param: tuple[str, .
 
 @command.command()
 @path_argument
+@click.option("--within", "epsilon", metavar="EPS", help="Say whether learning could stop: whether a policy is proved to be within "
+              "EPS of the best, 5% of the best gain, or 0.05 per unit of time.")
+@click.option("--confidence", type=NUMBER, default=0.95, show_default=True, help="Of that proof.")
 @json_option
-def status(path: Path, as_json: bool) -> None:
+def status(path: Path, epsilon: str | None, confidence: float, as_json: bool) -> None:
     """Say where the system is, what to do there, and how it went so far; another process may be running it."""
     from sojourn.control.controller import Controller
     from sojourn.learn.saving import settings_in_words
 
+    wanted = None if epsilon is None else asked(epsilon, confidence)
     with Controller.open(path, write=False) as controller:
-        said, alarms = controller.status(), controller.alarms
+        said, alarms = controller.status(wanted), controller.alarms
     if as_json:
         print_json({**said, "last_alarms": [alarm._asdict() for alarm in alarms[-5:]]})
         return
@@ -106,6 +111,8 @@ def status(path: Path, as_json: bool) -> None:
                f"{said['followed']:,} times; "
                f"{said['uncounted']:,} reports not counted, {said['imported']:,} imported\n"
                f"{said['alarms']:,} alarms; {said['owner']}")
+    if wanted is not None:
+        say(said["good_enough"]["sentence"])
     for alarm in alarms[-5:]:
         say(f"  after report {alarm.seq}, {alarm.kind}: {alarm.text}")
 

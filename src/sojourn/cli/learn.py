@@ -3,6 +3,8 @@
 import inspect
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import log
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import click
 from sojourn.cli.common import (
     NUMBER,
     WHOLE,
+    asked,
     echo,
     folded,
     json_option,
@@ -26,10 +29,11 @@ from sojourn.cli.common import (
 from sojourn.cli.remedies import for_shell
 from sojourn.errors import ParameterError
 from sojourn.model.columns import fitting
+from sojourn.model.words import left_over
 from sojourn.zoo.syntax import parse_parameters
 
 ROWS = 12
-EPOCHS = 1e6
+EPOCHS, EPOCHS_WITHIN = 1e6, 1e7  # unless told; the latter where a run ends by itself
 WIDE = 120  # characters of a line where there is no terminal
 OPEN_FROM = 1000  # decisions after which it is said that nothing is ruled out yet
 LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficulty`
@@ -39,10 +43,13 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
 @model_argument
 @click.option("--learner", "name", default="default", show_default=True, metavar="NAME", shell_complete=learner_names,
               help="A name of `sojourn learners`, or module:Class (a file here, or a module).")
-@click.option("--epochs", type=NUMBER, help="How many decisions (1e6 if no --time is given).")
+@click.option("--epochs", type=NUMBER, help="How many decisions at most (1e6 if no --time is given, 1e7 with --within).")
 @click.option("--time", "max_time", type=NUMBER, help="How much time instead; the regret is then R_T.")
 @click.option("--delta", type=NUMBER,
               help="Level of the learner's sets, where it has one (0.01; of ct-kl-ucrl and ct-joint-ucrl 1/t at decision t).")
+@click.option("--within", "epsilon", metavar="EPS",
+              help="Stop when a policy is proved to be within EPS of the best: 5% of the best gain, or 0.05 per unit of time.")
+@click.option("--confidence", type=NUMBER, default=0.95, show_default=True, help="Of that proof.")
 @click.option("--horizon", type=NUMBER, help="Instead of --delta: N decisions, delta = 1/N.")
 @click.option("--seed", type=WHOLE, default=1, show_default=True, help="Of the world's and the learner's streams.")
 @click.option("--start", metavar="STATE", help="The first state, as the model calls it (its first one).")
@@ -57,6 +64,8 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
 @json_option
 def command(model: str, as_json: bool, picture: str | None, **options: Any) -> None:
     """Run a learner on MODEL and report its regret against the optimum.
+
+    With --within it stops when what it has seen proves a policy to be good enough, and names that policy.
 
     Ctrl-C ends the run early and reports what there is (exit code 130).
     """
@@ -88,13 +97,25 @@ def learned(model: Any, options: dict[str, Any]) -> tuple[Any, str]:
         raise ParameterError(f"--epochs is {epochs:g} and --time is {max_time:g}; give one of them.")
     if epochs is not None and not epochs >= 1:
         raise ParameterError(f"--epochs is {epochs:g}; it must be a whole number of decisions, at least 1.")
+    wanted = None if options["epsilon"] is None else asked(options["epsilon"], options["confidence"])
     if epochs is None and max_time is None:
-        epochs = EPOCHS
+        epochs = EPOCHS if wanted is None else EPOCHS_WITHIN
     state = named_state(model, options["start"])
     bar = ProgressBar(epochs, max_time)
-    run = simulate(model, built(model, options), max_epochs=epochs, max_time=max_time, start=state, seed=options["seed"],
-                   checkpoints=options["checkpoints"], holding_times=options["holding_times"], progress=bar)
+    with warned():
+        run = simulate(model, built(model, options), max_epochs=epochs, max_time=max_time, start=state, seed=options["seed"],
+                       checkpoints=options["checkpoints"], holding_times=options["holding_times"], progress=bar,
+                       stop_when=wanted)
     return run, options["name"]
+
+
+@contextmanager
+def warned() -> Iterator[None]:
+    """Print warnings as lines on stderr, in the words of the command line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *where, **more: click.echo(f"warning: {for_shell(str(message))}", err=True)
+        yield
 
 
 def built(model: Any, options: dict[str, Any]) -> Any:
@@ -143,6 +164,7 @@ def as_object(run: Any, label: str) -> dict[str, Any]:
         "learner": label, "parameters": run.settings, **last, "episodes": run.episodes.total,
         "decisions_per_second": run.decisions_per_second, "interrupted": run.interrupted,
         "events": run.structure.as_dict() if run.structure is not None else None,
+        **({} if run.certificate is None else {"certificate": run.certificate.as_dict() | {"any_rule_needs": least_needed(run)}}),
         "checkpoints": [point._asdict() for point in points],
     }
 
@@ -171,10 +193,44 @@ def in_words(run: Any, label: str) -> list[str]:
         *against_bounds(run, last.epochs),
         *proved(run, last.epochs),
         *([f"events         {run.structure}"] if run.structure is not None and run.structure.events else []),
+        *certified(run),
         *still_open(run),
         f"speed          {run.decisions_per_second:.3g} decisions per second",
         "", *table,
     ]
+
+
+def certified(run: Any) -> list[str]:
+    """Return what is proved of a policy where --within was given, the policy, and what any rule needs."""
+    found = run.certificate
+    if found is None:
+        return []
+    width = terminal_width() or WIDE
+    words = folded(f"certificate    {found}", width)
+    if found:
+        chosen = [f"{run.model.actions.label(a)} in {run.model.states.label(s)}" for s, a in enumerate(found.policy)]
+        more = f", ... ({left_over(len(chosen) - ROWS, 'state')})" if len(chosen) > ROWS else ""
+        words += folded(f"the policy     {', '.join(chosen[:ROWS])}{more}", width)
+    needed = least_needed(run)
+    if needed:
+        words += folded(f"any rule       that is right as often needs at least {needed:,.1f} decisions here in the mean to name "
+                        "such a policy; this one proves its gain as well", width)
+    return words
+
+
+def least_needed(run: Any) -> float | None:
+    """Return how many decisions any rule needs in the mean that is right as often; None where that is not known."""
+    from sojourn.errors import SojournError
+    from sojourn.instance.difficulty import difficulty
+
+    known = getattr(run.learner, "knowledge", None)
+    if known is None or known.events is not None or run.other_law:
+        return None
+    try:
+        found = difficulty(run.model, (known.rate_min, known.rate_max)).as_told
+        return float(found.stopping_bound(run.certificate.wanted, supports=known.supports_known).epochs)
+    except SojournError:
+        return None
 
 
 def still_open(run: Any) -> list[str]:

@@ -56,6 +56,8 @@ REMEDIES = [  # what Python says, what the command line says
     (r" \(or in explore give `label=repr`\)", ""),
     (r"`sojourn\.check`", "`sojourn check MODEL`"),
     # pictures, solving, difficulty, learning
+    (r"stop_when is given, but", "--within is given, but"),
+    (r"^epsilon is ", "--within is "),
     (r"kind='(curves|graph|grid)'", r"--kind \1"),
     (r"Use method='([\w-]+)'", r"Use --method \1"),
     (r"Pass rate_bounds= \(command line: (--rate-bounds LO HI)\)", r"Pass \1"),

@@ -72,7 +72,7 @@ def _row(model: Any, pair: int) -> list[tuple[int, float]]:
 
 def _walked(model: Any, name: str, epochs: int, seed: int) -> Any:
     """Return a recorded run of the learner, or of the optimal policy."""
-    from sojourn.cli.learn import built
+    from sojourn.cli.learn import built, warned
     from sojourn.simulation.simulate import simulate
     from sojourn.solving.solve import solve
 
@@ -80,5 +80,6 @@ def _walked(model: Any, name: str, epochs: int, seed: int) -> Any:
         who: Any = solve(model).policy
     else:
         options = dict.fromkeys(("rate_bounds", "delta", "horizon", "reward_range"))
-        who = built(model, {**options, "name": name, "seed": seed, "supports": False, "param": ()})
+        with warned():
+            who = built(model, {**options, "name": name, "seed": seed, "supports": False, "param": ()})
     return simulate(model, who, max_epochs=epochs, seed=seed, record=True)

@@ -229,6 +229,7 @@ def summary(store: Path, regret: str, band: str, latex: bool, as_json: bool) -> 
                 "rows": [asdict(r) for r in found.rows],
                 "comparisons": [asdict(c) for c in found.comparisons],
                 "debts": [asdict(d) for d in found.debts],
+                "stopping": [asdict(s) for s in found.stopping],
                 "bounds": {
                     label: {"lower_bound_constant": b.constant, "reason": b.reason, "against": found.floors(label)}
                     for label, b in found.bounds.items()

@@ -26,9 +26,11 @@ from sojourn.control.schema import WORDS
 from sojourn.control.setting import Setting, checked_setting
 from sojourn.control.values import read, written
 from sojourn.errors import ControlError, ParameterError, ReportError, SojournError, names_keywords
+from sojourn.learn.certificate import Certificate
 from sojourn.learn.estimate import Estimate
 from sojourn.learn.event_estimate import EventEstimate
 from sojourn.learn.learner import MAX_CHUNK
+from sojourn.model.closeness import DELTA, Within
 from sojourn.model.files import file_path
 from sojourn.model.pack import pack
 
@@ -266,8 +268,11 @@ class Controller:
 
     # ---- looking ------------------------------------------------------------------------------------------------
 
-    def status(self) -> dict[str, Any]:
+    def status(self, within: float | str | Within | None = None, delta: float = DELTA) -> dict[str, Any]:
         """Return where the plant is, what to do there, and how it went so far; `next_seq` is the number of the next report.
+
+        With `within`, such as "5%", `good_enough` says whether learning could stop there, and how close to the best a policy is
+        proved to be now (see `good_enough`).
 
         `late` counts answers that an old policy gave while the next was being planned, `late_plans` how often that happened, and
         `plan_due` says whether it is so now (only with `max_late`); `silent_events` can be seen without leading anywhere.
@@ -284,6 +289,7 @@ class Controller:
                 "late": fold.late + (due.late if due else 0), "late_plans": fold.late_plans, "plan_due": due is not None,
                 "silent_events": [] if fold.told.events is None else [fold.told.events.names[k] for k in fold.told.events.silent],
                 "alarms": fold.alarm_count, "last_alarm": fold.alarms[-1].text if fold.alarms else None, "owner": journal.owner,
+                **({} if within is None else {"good_enough": self.good_enough(within, delta).as_dict()}),
             }
 
     @property
@@ -296,6 +302,12 @@ class Controller:
         """Return what has been learned: rates and rows (or events) with intervals, the best policy now, its gain, what to try."""
         with self._guard, intact(self.path, WORDS, ParameterError):
             return self._ready().session.estimate(confidence)
+
+    def good_enough(self, epsilon: float | str | Within | None = None, delta: float = DELTA) -> Certificate:
+        """Return whether a policy is proved to be within `epsilon` of the best gain, so that learning may stop: see
+        `Session.good_enough`.  Worked out when asked, from what the journal holds."""
+        with self._guard, intact(self.path, WORDS, ParameterError):
+            return self._ready().session.good_enough(epsilon, delta)
 
     def observations(self) -> Iterator[Observation]:
         """Yield every report in order, each checked against the chain of those before."""

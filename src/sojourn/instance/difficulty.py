@@ -23,7 +23,9 @@ from sojourn.instance.least_divergence import LeastDivergence, alternative, leas
 from sojourn.instance.lower_bound import horizon, lower_bound_constant, lower_bound_constant_bounds, visits_needed
 from sojourn.instance.regret_bounds import RegretBounds
 from sojourn.instance.rows import Rows, open_rows
+from sojourn.instance.stopping_bound import StoppingBound, stopping_bound
 from sojourn.model.checks import Verdict, irreducible
+from sojourn.model.closeness import DELTA, Within, within
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.events import events_of
 from sojourn.model.numbers import rate_bounds_pair, real_number
@@ -265,6 +267,22 @@ class Difficulty(RegretBounds):
             if not (seen and self.bounds_defaulted):
                 other.knowledge(self.rate_bounds)  # raises where a rate lies outside
         return bound_against(self.optimum, self.visit_shares, models, horizon(epochs=epochs)[1], elsewhere, seen)
+
+    def stopping_bound(self, epsilon: float | str | Within, delta: float = DELTA, supports: bool = True) -> StoppingBound:
+        """Return how many decisions, and how much time, any rule needs in the mean to name a policy within `epsilon` of the best.
+
+        `epsilon` is an amount of gain (0.05), a share of the best gain ("5%") or `sojourn.within(...)`; the rule may be wrong with
+        probability `delta`, in this model and in those with other rows (on the same supports, or with `supports=False` on any) and
+        other rates within the bounds.  It says what telling policies apart costs at least; `good_enough` proves the gain as well,
+        which costs far more.   Derivation: docs/difficulty.md
+
+        >>> model = CTMDP.from_arrays([[[1.0], [1.0]]], [[2.0, 1.5]], [[1.0, 1.1]], rate_bounds=(0.5, 6))  # two arms
+        >>> found = difficulty(model).stopping_bound("10%")
+        >>> f"{found.epochs:.1f} decisions, {found.time:.1f} of time"
+        '119.9 decisions, 68.9 of time'
+        """
+        self._need_irreducible("the least number of decisions of a stopping rule needs")
+        return stopping_bound(self.optimum, self.rate_bounds, within(epsilon, delta), bool(supports))
 
     @cached_property
     def bounds_at(self) -> dict[tuple[float, bool, float | None, bool], BoundAt]:

@@ -32,6 +32,7 @@ class CTJointUCRL(SetLevelLearner):
     """
 
     exposes: ClassVar[bool] = True
+    closes_sets: ClassVar[bool] = True
     memory: ClassVar[tuple[str, ...]] = ("values",)
     sets_per_pair: ClassVar[int] = 1
 

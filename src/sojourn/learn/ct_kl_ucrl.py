@@ -37,6 +37,7 @@ class CTKLUCRL(SetLevelLearner):
 
     exposes: ClassVar[bool] = True
     sets_per_pair: ClassVar[int] = 2
+    closes_sets: ClassVar[bool] = True
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
                  growth: float = 0.1, seed: int | np.random.SeedSequence = 0):

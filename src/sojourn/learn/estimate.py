@@ -13,6 +13,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError, ToleranceError, require
 from sojourn.learn.counts import Counts
+from sojourn.learn.joint_set import JointSet
 from sojourn.learn.kl_set import KLSet, kl_set
 from sojourn.learn.open_set import OpenSet, best_on_mean, open_set
 from sojourn.learn.optimism import extended_iteration
@@ -131,8 +132,8 @@ def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) ->
     tried = counts.visits > 0
     scaled, unit = _in_unit(knowledge)
     gain, pair, sets, worst, radius = (_told if knowledge.supports_known else _untold)(counts, scaled, level)
-    high, hopeful = _largest_gain(sets, scaled)
-    low = -_largest_gain(worst, alone(scaled, pair))[0]
+    high, hopeful = largest_gain(sets, scaled)
+    low = -largest_gain(worst, alone(scaled, pair))[0]
     gain, low, high = gain * unit, low * unit, high * unit
     unseen = -np.expm1(-radius)
     if knowledge.support_start is not None:
@@ -174,10 +175,10 @@ def _untold(counts: Counts, knowledge: Knowledge, level: float) -> tuple[float, 
     return gain, pair, sets, sets.against(pair), sets.problem.radius
 
 
-def _largest_gain(sets: KLSet | OpenSet, knowledge: Knowledge) -> tuple[float, np.ndarray]:
-    """Return (a bound that no policy on no model of the set exceeds, the policy that comes near it)."""
+def largest_gain(sets: KLSet | OpenSet | JointSet, knowledge: Knowledge, within: float = 0.0) -> tuple[float, np.ndarray]:
+    """Return (a bound that no policy on no model of the set exceeds, the policy that comes near it: `within` that at least)."""
     step = np.outer((knowledge.rate_min, knowledge.rate_max), knowledge.reward) + knowledge.running
-    tolerance = PRECISION * max(float(np.ptp(step)), 1e-300) / knowledge.rate_max
+    tolerance = max(within, PRECISION * max(float(np.ptp(step)), 1e-300)) / knowledge.rate_max
     try:
         found = extended_iteration(sets.iteration(), knowledge, tolerance, max_steps=MAX_STEPS)
     except ToleranceError as error:  # what was reached is a bound all the same

@@ -37,6 +37,7 @@ class EventsUCRL(EventLearner):
     studies, sessions and controllers may name it.
     """
 
+    closes_sets = True
     retired = ("ratio",)
 
     def __init__(self, knowledge: Knowledge, delta: float = 0.1, ratio: float | None = None, growth: float = 0.1,

@@ -35,6 +35,20 @@ class JointSet:
         """Return how extended iteration (learn/optimism.py) plans over this set."""
         return TurnIteration(joint_optimism, self.problem)
 
+    def only(self, pairs: np.ndarray) -> JointSet:
+        """Return the set in which these pairs, at least one in each state, are all that can be played."""
+        p = self.problem
+        start, entries = _rows_of(p.row_start, pairs)
+        support_start, supports = _rows_of(p.support_start, pairs) if len(p.support_start) else (NONE, NONE)
+        return JointSet(p._replace(
+            pair_start=np.searchsorted(pairs, p.pair_start), row_start=start, next_state=p.next_state[entries],
+            jumps=p.jumps[entries], time=p.time[pairs], bound=p.bound[pairs], support_start=support_start,
+            support_state=p.support_state[supports], reward=p.reward[pairs], running=p.running[pairs]))
+
+    def as_costs(self) -> JointSet:
+        """Return the set in which every payment is a cost."""
+        return JointSet(self.problem._replace(reward=-self.problem.reward, running=-self.problem.running))
+
     def lacks(self, transition: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Return per pair D(Q) - x of a model with this (P, S) matrix of transitions and these rates: the set holds it if <= 0."""
         p = self.problem
@@ -50,6 +64,13 @@ class JointSet:
     def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
         """Return whether a model with this (P, S) matrix of transitions and these rates per pair is in the set."""
         return bool((self.lacks(transition, rate) <= 0).all())
+
+
+def _rows_of(row_start: np.ndarray, pair: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (row_start, entries) of the rows of some pairs, put one behind the other."""
+    size = np.diff(row_start)[pair]
+    start = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    return start, np.repeat(row_start[pair] - start[:-1], size) + np.arange(start[-1])
 
 
 def joint_set(counts: Counts, knowledge: Knowledge, level: float) -> JointSet:

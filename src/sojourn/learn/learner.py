@@ -111,6 +111,8 @@ class Learner:
     - `needs_rate_bounds = False`: the rate bounds in its knowledge may be wrong;
     - `exposes = True`: its belief needs jumps and times of the pairs only, so that `expose` may add time without a jump
       (learn/unfinished.py); else such time is joined to complete sojourns before it is told of them;
+    - `closes_sets = True`: it plays the best policy of a set that the data leave open, and so tries what keeps that set large: a
+      certificate (learn/stopping.py) comes in the end;
     - `needs_events = True`: it is told the model's events (`model.knowledge(events=True)`), and their labels by the simulator.
     """
 
@@ -122,6 +124,7 @@ class Learner:
     exposes: ClassVar[bool] = False
     needs_rate_bounds: ClassVar[bool] = True
     needs_events: ClassVar[bool] = False
+    closes_sets: ClassVar[bool] = False
     retired: ClassVar[tuple[str, ...]] = ()  # parameters that do nothing any more, and that saved files may name
     always_saved: ClassVar[tuple[str, ...]] = ()  # parameters that files name, given or not: one without them is older
     parameters: dict[str, str]  # as given to the constructor, in words, defaults included

@@ -30,6 +30,7 @@ from sojourn.study.words import (
     COMPARISON_HEAD,
     DEBT_HEAD,
     FINAL_HEAD,
+    STOPPING_HEAD,
     comparison_rows,
     debt_rows,
     fenced,
@@ -39,6 +40,9 @@ from sojourn.study.words import (
     latex,
     markdown,
     number,
+    stopping_refusals,
+    stopping_rows,
+    stopping_words,
     structure_lines,
 )
 
@@ -164,6 +168,9 @@ class Page:
             body.append(f'<h2>{escape(model)}</h2>\n<div class="figures">')
             body += [self._figure(f"m{i}-{name}", name, model, figure) for name, figure in self.figures(model)]
             body.append("</div>")
+        if s.stopping:
+            said = _list(map(escape, [stopping_words(s), *stopping_refusals(s)]))
+            body.append("<h2>When learning could stop</h2>" + html_table(STOPPING_HEAD, stopping_rows(s)) + said)
         if structure_lines(s):
             body.append("<h2>Do the declared events hold?</h2>" + _list(map(escape, structure_lines(s))))
         if s.comparisons:
@@ -227,6 +234,9 @@ class Page:
                 headline, text = caption(s, name, model, figure)
                 place = f"{quote(folder.name)}/{file.name}"
                 parts.append(f"![{ALT[name]} on {in_markdown(model)}]({place})\n\n**{headline}.** *{in_markdown(text)}*")
+        if s.stopping:
+            table = markdown(STOPPING_HEAD, stopping_rows(s))
+            parts += ["## When learning could stop", table, _items([stopping_words(s), *stopping_refusals(s)])]
         if structure_lines(s):
             parts += ["## Do the declared events hold?", _items(structure_lines(s))]
         if s.comparisons:

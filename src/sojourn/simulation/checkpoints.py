@@ -8,6 +8,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError
 from sojourn.model.scalars import is_whole
+from sojourn.simulation.looks import Looks
 from sojourn.simulation.regret import Point
 from sojourn.simulation.walk import Walk
 
@@ -17,10 +18,13 @@ MOST = 1_000_000
 class Checkpoints:
     """Walks to one stop after the other and notes the regrets there, in `points`.
 
-    The stops are epochs, or times where `max_time` is given; then `max_epochs` may end the walk before the last of them.
+    The stops are epochs, or times where `max_time` is given; then `max_epochs` may end the walk before the last of them.  With
+    `looks` it ends where a look finds a certificate; with `goes_on` too that is noted, and the walk goes on.
     """
 
-    def __init__(self, walk: Walk, max_epochs: int | None, max_time: float | None, checkpoints: Any):
+    def __init__(self, walk: Walk, max_epochs: int | None, max_time: float | None, checkpoints: Any, looks: Looks | None = None,
+                 goes_on: bool = False):
+        self.looks, self.goes_on = looks, goes_on
         self.walk, self.max_epochs, self.timed = walk, max_epochs, max_time is not None
         self.points: list[Point] = []
         self.over = False
@@ -38,9 +42,16 @@ class Checkpoints:
     def step(self) -> None:
         """Walk one kernel call towards the next stop; note the regrets if there is nothing left to walk."""
         stop = self.stops[len(self.points)]
-        if (self.timed and self.walk.step(self.max_epochs, stop)) or (not self.timed and self.walk.step(int(stop))):
+        limits = [self.max_epochs if self.timed else int(stop), self.looks.next if self.looks is not None else None]
+        until = min((limit for limit in limits if limit is not None), default=None)
+        if self.walk.step(until, stop if self.timed else None):
             return
-        if self.timed and self.walk.time <= stop:  # the last epoch came first
+        passed = self.timed and self.walk.time > stop
+        if self.looks is not None and self.looks.due and not passed:
+            if self.looks.look() and not self.goes_on:
+                self.cut_short()
+            return
+        if self.timed and not passed:  # the last epoch came first
             self.cut_short()
             return
         moment, yardstick = self.walk.moment(), self.walk.yardstick

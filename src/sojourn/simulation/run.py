@@ -10,6 +10,7 @@ import numpy as np
 
 from sojourn.errors import require
 from sojourn.learn.abilities import called, structure_of
+from sojourn.learn.certificate import Certificate
 from sojourn.learn.learner import History
 from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
@@ -56,6 +57,7 @@ class Run:
     interrupted: bool = False
     trajectory: History | None = None
     other_law: str = ""  # of the holding times, where they were not drawn as the model says
+    certificate: Certificate | None = None  # of the last look, where `stop_when` was given: true where the run ended by it
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -112,7 +114,7 @@ class Run:
             return f"<Run of {called(self.learner)}: no checkpoint reached{', interrupted' if self.interrupted else ''}>"
         return (f"<Run of {called(self.learner)}: {self.epochs[-1]:,} decisions, time {self.times[-1]:.6g}, "
                 f"pseudo-regret {self.pseudo_regret[-1]:.6g}, {self.episodes.total:,} episodes"
-                f"{', interrupted' if self.interrupted else ''}>")
+                f"{', certified' if self.certificate else ''}{', interrupted' if self.interrupted else ''}>")
 
     def _repr_html_(self) -> str:
         head = [name.replace("_", " ") for name in Point._fields]

@@ -19,6 +19,7 @@ from sojourn.errors import FileError, ModelError, SojournError, require
 from sojourn.learn.abilities import abilities_of, called
 from sojourn.learn.catalogue import LEARNERS, learner_class
 from sojourn.learn.catalogue import learner as made_learner
+from sojourn.learn.certificate import Certificate
 from sojourn.learn.learner import History
 from sojourn.learn.saving import class_name, meant_parameters, saved_parameters
 from sojourn.model.ctmdp import CTMDP
@@ -91,7 +92,7 @@ def _tree(run: Run) -> dict[str, Any]:
     return {
         "format": FORMAT, "version": VERSION, "model": model.getvalue(), "seed": run.seed if isinstance(run.seed, int) else None,
         "seconds": run.seconds, "decisions_per_second": run.decisions_per_second, "interrupted": run.interrupted,
-        "other_law": run.other_law,
+        "other_law": run.other_law, "certificate": None if run.certificate is None else run.certificate.tree(),
         "start": run.model.state(run.start), "state": run.model.state(run.state),
         "episodes": {name: getattr(episodes, name) for name in EPISODE_COLUMNS}
         | {"policies": {str(i): policy for i, policy in enumerate(episodes.policies)}, "info": dict(episodes.info)},
@@ -148,7 +149,8 @@ def _made(arrays: dict[str, Any], tree: dict[str, Any], max_bytes: int | None) -
         start=_state(model, tree["start"]), state=_state(model, tree["state"]), seconds=float(tree["seconds"]),
         decisions_per_second=float(tree["decisions_per_second"]), model=model, learner=_learner(tree["learner"]), seed=tree["seed"],
         interrupted=bool(tree["interrupted"]), trajectory=History(**told) if told else None,
-        other_law=str(tree.get("other_law", "")))  # files of before do not say
+        other_law=str(tree.get("other_law", "")),  # files of before do not say
+        certificate=_certificate(tree.get("certificate"), tree["learner"]["knowledge"]))
     check_run(run)
     return run
 
@@ -158,6 +160,11 @@ def _state(model: CTMDP, place: Any) -> Any:
     if type(place) is not int or not 0 <= place < model.n_states:
         raise ModelError(f"its states include number {shown(place)}; there are {model.n_states} states.")
     return model.states[place]
+
+
+def _certificate(tree: dict[str, Any] | None, knowledge: Any) -> Certificate | None:
+    """Return the certificate of a run; files of before have none."""
+    return None if tree is None else Certificate.from_tree(tree, knowledge_from(knowledge))
 
 
 def _learner(who: dict[str, Any]) -> Any:

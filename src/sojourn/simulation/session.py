@@ -17,6 +17,7 @@ from sojourn.learn.counts import Counts
 from sojourn.learn.event_counts import EventCounts
 from sojourn.learn.learner import History, checked_knowledge
 from sojourn.learn.streams import Seed, restore_stream, stream, stream_state
+from sojourn.model.closeness import DELTA, Within, within
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.numbers import shown
 from sojourn.model.scalars import is_number
@@ -24,6 +25,7 @@ from sojourn.simulation.episode import Episode, chosen_pair, next_episode
 from sojourn.simulation.reported_events import ReportedEvents
 
 if TYPE_CHECKING:
+    from sojourn.learn.certificate import Certificate
     from sojourn.learn.estimate import Estimate
     from sojourn.learn.event_estimate import EventEstimate
     from sojourn.learn.structure_test import Evidence
@@ -236,6 +238,20 @@ class Session:
         if isinstance(events, EventCounts):
             return event_estimated(events, self.counts.visits, confidence)
         return estimated(self.counts, self.knowledge, confidence)
+
+    def good_enough(self, epsilon: float | str | Within | None = None, delta: float = DELTA) -> Certificate:
+        """Return whether a policy is proved to be within `epsilon` of the best gain, with its proved gains: true where it is.
+
+        `epsilon` is an amount of gain (0.05), a share of the best gain ("5%") or `sojourn.within(...)`; without it the answer says
+        how close the policy is proved to be now.  Wrong with probability at most `delta`, however often one asks, if delta was
+        chosen before.  The answer rests on all that was reported, whichever learner decided; one that does not try what would
+        bring a certificate is named in its `note`.  It costs two plans and more, at most one for each state with a choice besides.
+        docs/how-to/stop-learning.md
+        """
+        from sojourn.learn.stopping import certificate
+
+        wanted = None if epsilon is None else within(epsilon, delta)
+        return certificate(self.learner, self.counts, self.knowledge, wanted, delta)
 
     @overload
     def save(self) -> dict[str, Any]: ...

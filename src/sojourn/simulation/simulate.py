@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -12,17 +13,20 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sojourn.errors import ParameterError, names_keywords
+from sojourn.errors import ParameterError, SojournWarning, names_keywords
 from sojourn.learn.abilities import Acting, Planning
 from sojourn.learn.catalogue import is_named, learner_for
 from sojourn.learn.learner import History
+from sojourn.learn.stopping import open_ended
 from sojourn.learn.streams import Seed
 from sojourn.model.choosing import Policy
+from sojourn.model.closeness import Within
 from sojourn.model.ctmdp import CTMDP, require_model
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import positive, whole
 from sojourn.simulation.checkpoints import Checkpoints
 from sojourn.simulation.holding import HoldingTimes
+from sojourn.simulation.looks import Looks
 from sojourn.simulation.regret import Point, columns_of
 from sojourn.simulation.run import Run
 from sojourn.simulation.walk import Walk
@@ -40,7 +44,8 @@ def simulate(model: CTMDP, learner_or_policy: str | type | Planning | Acting | P
              max_epochs: int | float | None = None, max_time: float | None = None,
              start: Any = None, seed: Seed = 0, checkpoints: int | Sequence[float] | np.ndarray = 200, record: bool = False,
              progress: bool | Listener = False, holding_times: HoldingTimes = None, knowledge: Knowledge | None = None,
-             solution: Solution | None = None, parameters: Mapping[str, Any] | None = None) -> Run:
+             solution: Solution | None = None, parameters: Mapping[str, Any] | None = None,
+             stop_when: Within | None = None) -> Run:
     """Walk `max_epochs` decisions, or until `max_time` (whichever comes first), and return the Run with its regrets.
 
     - `learner_or_policy`: a learner (`sojourn.learner(...)`, or any object with plan() and observe(history)); the name of one, its
@@ -52,7 +57,9 @@ def simulate(model: CTMDP, learner_or_policy: str | type | Planning | Acting | P
     - `record=True` keeps every epoch in `run.trajectory`;
     - `holding_times`: a law such as "deterministic", "erlang:stages=3" (see `simulation/holding.py`), or a mapping
       {(state, action): law};
-    - `solution`: the model's, if already solved.
+    - `solution`: the model's, if already solved;
+    - `stop_when`: `sojourn.within("5%")` ends the run where the learner's counts prove a policy to be as close to the best as that
+      (`run.certificate`); it asks after 10, 11, ... decisions, each time a twentieth more.
 
     Ctrl-C ends the run at the next chunk and returns what there is, with `interrupted=True`; a second one raises.
 
@@ -72,7 +79,10 @@ def simulate(model: CTMDP, learner_or_policy: str | type | Planning | Acting | P
         raise ParameterError(f"parameters is {parameters!r}, but the learner is made already; give its name or class instead.")
     walk = Walk(model, learner_or_policy, start=start, seed=seed, holding_times=holding_times, knowledge=knowledge,
                 solution=solution, record=record)
-    marks = Checkpoints(walk, horizon, until, checkpoints)
+    looks = None if stop_when is None else Looks(walk, stop_when)
+    if looks is not None and (note := open_ended(walk.learner)):
+        warnings.warn(f"stop_when is given, but {note}", SojournWarning, stacklevel=3)
+    marks = Checkpoints(walk, horizon, until, checkpoints, looks)
     speed = Speed(_listener(progress, horizon, until))
     with interruptible() as interrupt:
         try:
@@ -127,6 +137,7 @@ def _run(walk: Walk, points: list[Point], speed: Speed, seed: Seed, interrupted:
         seconds=speed.seconds, decisions_per_second=speed.decisions_per_second, model=walk.model,
         learner=walk.learner, seed=seed, interrupted=interrupted,
         trajectory=_trajectory(walk.recorded) if walk.record else None, other_law=walk.other_law,
+        certificate=walk.certificate,
     )
 
 

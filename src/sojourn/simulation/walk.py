@@ -23,6 +23,7 @@ from sojourn.kernels.fast_walk import walk_fast
 from sojourn.kernels.ledger import BEGUN, DONE, ENTRY, LAST, NO_LIMIT, PAID, PAIR, STATE, TIME, Ledger, empty_begun, empty_ledger
 from sojourn.kernels.walk import walk_plan
 from sojourn.learn.abilities import abilities_of, is_learner
+from sojourn.learn.certificate import Certificate
 from sojourn.learn.fixed import Fixed
 from sojourn.learn.learner import MAX_CHUNK, History, Plan
 from sojourn.learn.streams import Seed, restore_stream, stream, stream_state
@@ -69,6 +70,7 @@ class Walk:
         self.episode: Episode | None = None
         self.yardstick = yardstick(model, solution)
         self.log = EpisodeLog(model.states, model.actions, self.yardstick.shortfall)
+        self.certificate: Certificate | None = None  # that of the last look (looks.py), where somebody asks for one
         self.record = record
         self.recorded: list[History] = []
         self._listening = self.can.observes and not self.can.folds

@@ -101,11 +101,11 @@ def _said(entry: LearnerEntry) -> dict[str, Any]:
 
 
 def _same_horizon(store: Store, old: dict[str, Any], new: dict[str, Any]) -> None:
-    for key in new:
-        if old.get(key) != new[key]:
+    for key in {**new, **old}:
+        if old.get(key) != new.get(key):
             raise StoreError(
                 f"the store {store.path} was made with {key} = {shown(old.get(key))}, and the study now says "
-                f"{key} = {shown(new[key])}; results under the two cannot be mixed. Run it into another --store, "
+                f"{key} = {shown(new.get(key))}; results under the two cannot be mixed. Run it into another --store, "
                 f"or set {key} back."
             )
 

@@ -97,9 +97,9 @@ def _copy(source: Store, target: Store, done: Merged) -> None:
 def _entries(source: Store, target: Store) -> tuple[dict[int, int], dict[int, int]]:
     """Add the source's study, models and learners to the target; return their numbers there."""
     if target.horizon and target.horizon != source.horizon:
-        wrong = next(key for key in source.horizon if source.horizon[key] != target.horizon.get(key))
+        wrong = next(k for k in {**source.horizon, **target.horizon} if source.horizon.get(k) != target.horizon.get(k))
         raise StoreError(
-            f"{source.path} was made with {wrong} = {source.horizon[wrong]!r}, {target.path} with "
+            f"{source.path} was made with {wrong} = {source.horizon.get(wrong)!r}, {target.path} with "
             f"{target.horizon.get(wrong)!r}; only stores of one study can be merged."
         )
     target.set_study(target.name or source.name, source.horizon, max(source.replications, target.replications))

@@ -10,6 +10,7 @@ from sojourn.learn.catalogue import LEARNERS
 from sojourn.study.entries import LearnerEntry, ModelEntry
 from sojourn.study.schema import from_store
 from sojourn.study.spec import Spec
+from sojourn.study.stopping import wish
 from sojourn.study.store import Store, StoredLearner
 from sojourn.study.task import first_state
 
@@ -29,7 +30,7 @@ def stored_spec(store: Store, replications: int | None = None) -> Spec:
         name=store.name, epochs=horizon["epochs"], time=horizon["time"], replications=asked, seed=horizon["seed"],
         checkpoints=points if isinstance(points, int) else tuple(points), common_random_numbers=horizon["common_random_numbers"],
         start=first_state(horizon), models=models, learners=tuple(entry_said(e, store) for e in store.learners()),
-        text=(store.specs() or [""])[-1])
+        text=(store.specs() or [""])[-1], within=wish(horizon["within"]) if "within" in horizon else None)
 
 
 def entry_said(stored: StoredLearner, store: Store) -> LearnerEntry:

@@ -16,6 +16,7 @@ from typing import Any
 from sojourn.errors import FileError, ParameterError, SojournError, unknown_name
 from sojourn.hidden_characters import has_hidden
 from sojourn.learn.catalogue import LEARNERS
+from sojourn.model.closeness import Within
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.files import file_path, load, regular_file
 from sojourn.model.names import decoded
@@ -25,9 +26,10 @@ from sojourn.model.scalars import is_number, is_whole, positive, whole
 from sojourn.simulation.holding import holding_laws
 from sojourn.study.entries import LearnerEntry, ModelEntry
 from sojourn.study.said import as_table
+from sojourn.study.stopping import wish
 from sojourn.study.toml import to_toml
 
-STUDY_KEYS = ("name", "epochs", "time", "replications", "seed", "checkpoints", "common_random_numbers", "start")
+STUDY_KEYS = ("name", "epochs", "time", "replications", "seed", "checkpoints", "common_random_numbers", "start", "within")
 MAX_BYTES = 10**7  # of a study file
 # a.b.c. ... of 100 parts: Python's reader takes the square of their number
 DEEP_KEY = re.compile(r"""(?:\.[ \t]*(?:[\w-]+|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*')[ \t]*){100}""")
@@ -52,6 +54,7 @@ class Spec:
     models: tuple[ModelEntry, ...]
     learners: tuple[LearnerEntry, ...]
     text: str = ""
+    within: Within | None = None  # how close to the best a policy must be proved to be, for a run to have a time to stop
 
     @property
     def horizon(self) -> dict[str, Any]:
@@ -64,8 +67,8 @@ class Spec:
             "checkpoints": points,
             "common_random_numbers": self.common_random_numbers,
             "start": self._start,
+            **({} if self.within is None else {"within": self.within.as_table()}),
         }
-
 
     @property
     def _start(self) -> Any:
@@ -165,6 +168,7 @@ def _head(table: Any, problems: list[str]) -> dict[str, Any]:
     if isinstance(out["start"], bool) or not isinstance(out["start"], (int, str, tuple, type(None))):
         problems.append(f"[study] start is {out['start']!r}; it must be a state: a text, a whole number, or a list for a tuple.")
         out["start"] = None
+    out["within"] = _within(table.get("within"), problems)
     out["checkpoints"] = _checkpoints(table.get("checkpoints", DEFAULT_CHECKPOINTS), out["epochs"], out["time"], problems)
     return out
 
@@ -178,6 +182,17 @@ def _whole(table: Mapping[str, Any], key: str, default: int | None, low: int, hi
     except ParameterError as error:
         problems.append(str(error))
         return default
+
+
+def _within(value: Any, problems: list[str]) -> Within | None:
+    """Return what `within` asks for, if it is there."""
+    if value is None:
+        return None
+    try:
+        return wish(value)
+    except ParameterError as error:
+        problems.append(f"[study] within: {error}")
+        return None
 
 
 def _positive(table: Mapping[str, Any], key: str, problems: list[str]) -> float | None:

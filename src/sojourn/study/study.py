@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn.errors import ReplicationError, SojournWarning, names_keywords
+from sojourn.model.closeness import Within
 from sojourn.simulation.progress import in_notebook
 from sojourn.study.export import export, frame, missing
 from sojourn.study.failures import Failure, failure_text, failures_in
@@ -37,6 +38,9 @@ class Study:
     classes, objects (made anew with the same parameters for every replication), or tables such as {"name": "ct-ucrl",
     "delta": 0.01}.  `store` is the file of results (default: the study's name with `.sqlite`).
 
+    With `within`, such as "5%" or `sojourn.within("5%", delta=0.01)`, every run also notes when it could have stopped, because a
+    policy was proved to be so close to the best; it goes on to its horizon all the same.  `summary().stopping` has the figures.
+
     >>> study = Study("tiny", models=["two-state"], learners=["ct-ucrl"], epochs=100, replications=2, store=tmp / "tiny.sqlite")
     >>> study.run(workers=1).summary().rows[0].replications
     2
@@ -56,6 +60,7 @@ class Study:
         checkpoints: int | Sequence[float] = 200,
         common_random_numbers: bool = False,
         start: Any = None,
+        within: float | str | Within | None = None,
         store: str | PathLike[str] | None = None,
     ):
         head = {
@@ -67,6 +72,7 @@ class Study:
             "checkpoints": checkpoints,
             "common_random_numbers": common_random_numbers,
             "start": start,
+            "within": within,
         }
         given = {key: value for key, value in head.items() if value is not None}
         self.spec: Spec = checked_study({"study": given, "models": list(models), "learners": list(learners)})

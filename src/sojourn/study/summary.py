@@ -15,6 +15,7 @@ from sojourn.study.failures import Failure, failures_in
 from sojourn.study.growth import slopes
 from sojourn.study.schema import from_store
 from sojourn.study.statistics import Comparison, compare, holm, mean_band
+from sojourn.study.stopping import Stopping, least_needed, stopping_of, wish
 from sojourn.study.store import Store
 
 REGRETS = {  # name on the command line: (column of a result, words)
@@ -39,6 +40,7 @@ class Curves:
     policies: list[tuple[tuple[int, ...], float]]  # policy, mean share of the decisions taken under it; the longest first
     episodes: float
     structure: tuple[dict[str, Any], ...] = ()  # of each run what the test of the declared events found (task.py), if there was one
+    stopping: tuple[dict[str, Any], ...] = ()  # of each run when it could have stopped (stopping.py), if the study asked
 
     @property
     def final(self) -> np.ndarray:
@@ -103,6 +105,7 @@ class Summary:
     failures: list[Failure] = field(default_factory=list)
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)  # {learner: the parameters it used}
     models: dict[str, CTMDP] = field(default_factory=dict)  # {label: the model}
+    stopping: list[Stopping] = field(default_factory=list)  # when runs could have stopped, where the study asked with `within`
 
     def floors(self, model: str) -> dict[str, float]:
         """Return {name: constant} of the lower bounds that the learners on a model are set against, where there is one."""
@@ -150,7 +153,7 @@ def _curves(store: Store, model_id: int, learner_id: int, model: str, learner: s
     values, numbers, times, epochs = [], [], [], []
     visits: np.ndarray | None = None
     shares: dict[tuple[int, ...], float] = {}
-    episodes, structure = 0, []
+    episodes, structure, stopping = 0, [], []
     for result in store.results(model_id, learner_id):
         data = result.data
         values.append(data[column])
@@ -160,6 +163,7 @@ def _curves(store: Store, model_id: int, learner_id: int, model: str, learner: s
         visits = data["visits"].astype(float) if visits is None else visits + data["visits"]
         episodes += int(data["episodes"])
         structure += [data["structure"]] if "structure" in data else []
+        stopping += [data["stopping"]] if "stopping" in data else []
         for policy, spent in zip(data["policies"].tolist(), data["policy_epochs"].tolist()):
             shares[tuple(policy)] = shares.get(tuple(policy), 0.0) + spent / max(1, int(data["visits"].sum()))
     if visits is None:
@@ -177,6 +181,7 @@ def _curves(store: Store, model_id: int, learner_id: int, model: str, learner: s
         ranked,
         episodes / count,
         tuple(structure),
+        tuple(stopping),
     )
 
 
@@ -190,11 +195,16 @@ def summarize(store: Store, regret: str = "pseudo", band: str = "t") -> Summary:
     bounds = {m.label: bounds_of(m.model, parameters, store.horizon["epochs"], knew.values(), m.source.get("holding_times"))
               for m in store.models()}
     models = {m.label: m.model for m in store.models()}
-    rows, debts = [], []
+    rows, debts, stopping = [], [], []
+    wanted = wish(store.horizon["within"]) if "within" in store.horizon else None
+    laws = {m.label: m.source.get("holding_times") for m in store.models()}
     for c in curves:
         floor = bounds[c.model].floor(knew[c.learner])
         rows.append(_row(c, floor, band))
         debts += _debts(c, models[c.model], bounds[c.model].gaps, floor)
+        if wanted is not None and c.stopping:
+            least = least_needed(models[c.model], wanted, knew[c.learner], laws[c.model])
+            stopping.append(stopping_of(c.stopping, c.model, c.learner, least))
     return Summary(
         store.name,
         regret,
@@ -209,6 +219,7 @@ def summarize(store: Store, regret: str = "pseudo", band: str = "t") -> Summary:
         failures_in(store),
         {entry.label: entry.settings for entry in store.learners()},
         models,
+        stopping,
     )
 
 

@@ -22,6 +22,7 @@ from sojourn.solving.solution import Solution
 from sojourn.solving.solve import solve
 from sojourn.study.entries import LearnerEntry, unpacked_model
 from sojourn.study.failures import described
+from sojourn.study.stopping import Watch
 
 KEPT_POLICIES = 20
 MAX_POLICY_STATES = 4096
@@ -113,9 +114,11 @@ class Replication:
                 holding_times=holding_times,
                 solution=solution,
             )
+        self.watch = Watch(self.walk, horizon.get("within"))
         self.timed = horizon["epochs"] is None
         self.end = horizon["time"] if self.timed else horizon["epochs"]
-        self.marks = Checkpoints(self.walk, horizon["epochs"], horizon["time"] if self.timed else None, horizon["checkpoints"])
+        until = horizon["time"] if self.timed else None
+        self.marks = Checkpoints(self.walk, horizon["epochs"], until, horizon["checkpoints"], self.watch.looks, goes_on=True)
 
     def __repr__(self) -> str:
         done, name = self.points[-1] if self.points else None, called(self.walk.learner)
@@ -138,6 +141,7 @@ class Replication:
     def step(self) -> None:
         """Walk one kernel call, and note the regrets if it reached a checkpoint."""
         self.marks.step()
+        self.watch.note()
 
     def advance(self, epochs: int) -> None:
         """Walk until the checkpoint at `epochs` is noted."""
@@ -151,7 +155,7 @@ class Replication:
     def result(self) -> dict[str, Any]:
         """Return what the store keeps of a finished replication."""
         counted = {"visits": self.walk.visits.copy(), "episodes": self.walk.log.total}
-        return self.columns() | counted | self._policies() | self._structure()
+        return self.columns() | counted | self._policies() | self._structure() | self.watch.result()
 
     def _structure(self) -> dict[str, Any]:
         """Return what the test of the declared events found, where the learner was told of some that can be tested."""
@@ -178,12 +182,13 @@ class Replication:
         return self.walk.can.saves
 
     def state(self) -> bytes:
-        return pack({"walk": self.walk.state(), "points": [list(point) for point in self.points]})
+        return pack({"walk": self.walk.state(), "points": [list(point) for point in self.points], **self.watch.state()})
 
     def restore(self, data: bytes) -> None:
         tree = unpack(data)
         self.walk.restore(tree["walk"])
         self.marks.points = [Point(*point) for point in tree["points"]]
+        self.watch.restore(tree)
 
 
 @lru_cache(maxsize=8)

@@ -158,6 +158,39 @@ def _structure(runs: Sequence[dict[str, Any]]) -> str:
             "guard = true it goes on as the tabular default.")
 
 
+STOPPING_HEAD = ("model", "learner", "runs", "could stop", "rightly", "10 % by", "median", "90 % by", "any rule needs")
+
+
+def stopping_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """Return when runs could have stopped, in decisions, as text cells in the order of STOPPING_HEAD."""
+    return [
+        (
+            s.model,
+            s.learner,
+            str(s.runs),
+            f"{s.stopped / s.runs:.0%}" if not s.refused else "cannot say",
+            f"{s.correct / s.stopped:.0%}" if s.stopped else "-",
+            *(f"{end:,.0f}" if np.isfinite(end) else "later" if not s.refused else "-" for end in (s.early, s.median, s.late)),
+            number(s.least),
+        )
+        for s in summary.stopping
+    ]
+
+
+def stopping_words(summary: Summary) -> str:
+    """Return what the table of stopping times is about."""
+    from sojourn.study.stopping import wish
+
+    wanted = wish(summary.horizon["within"])
+    return (f"decisions until a policy is proved to be within {wanted}; a run goes on to its horizon, and the last column is what "
+            "any rule needs in the mean to name such a policy")
+
+
+def stopping_refusals(summary: Summary) -> list[str]:
+    """Return why the runs of some learners could not be judged."""
+    return list(dict.fromkeys(s.refused for s in summary.stopping if s.refused))
+
+
 def tests_made(summary: Summary) -> str:
     return f"comparisons ({summary.comparisons[0].test}-test, Holm over {len(summary.comparisons)})"
 
@@ -166,6 +199,8 @@ def summary_text(summary: Summary, width: int = 0) -> str:
     """Return the summary for a terminal of so many characters a line (0: any)."""
     parts = [headline(summary), *lacks(summary), "", *stacked(FINAL_HEAD, final_rows(summary), width)]
     parts += [*settings_used(summary), *bounds_used(summary)]
+    if summary.stopping:
+        parts += ["", stopping_words(summary), *stacked(STOPPING_HEAD, stopping_rows(summary), width), *stopping_refusals(summary)]
     if summary.comparisons:
         parts += ["", tests_made(summary), *stacked(COMPARISON_HEAD, comparison_rows(summary), width)]
     for sentence in (*without_bound(summary), *structure_lines(summary)):
@@ -178,6 +213,8 @@ def summary_html(summary: Summary) -> str:
     said = (lacks, settings_used, bounds_used, without_bound, structure_lines)
     notes = "; ".join(line for lines in said for line in lines(summary))
     cards = [html_card(headline(summary), FINAL_HEAD, final_rows(summary), notes)]
+    if summary.stopping:
+        cards.append(html_card(stopping_words(summary), STOPPING_HEAD, stopping_rows(summary)))
     if summary.comparisons:
         cards.append(html_card(tests_made(summary), COMPARISON_HEAD, comparison_rows(summary)))
     return visible("".join(cards))
