@@ -17,7 +17,7 @@ from sojourn.learn.ct_kl_ucrl import MAX_STEPS, SMALLEST, reward_spread
 from sojourn.learn.ct_ucrl import confidence
 from sojourn.learn.joint_set import JointSet, joint_set
 from sojourn.learn.learner import Learner, Plan
-from sojourn.learn.optimism import extended_iteration
+from sojourn.learn.optimism import income_spread, optimistic_plan
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import positive
 
@@ -26,8 +26,8 @@ class CTJointUCRL(Learner):
     """Plans on the best model within joint sets of intensities; replans when a count doubles.   Paper: alg: CTUCRL
 
     `delta` in (0, 1] is 0.01 unless told; `horizon` = N epochs instead of it means delta = 1/N.  `radius_scale` multiplies
-    log(P/delta); below 1 there is no guarantee left.  Planning stops at span(Tu - u) < w/t, w the spread of the rewards per
-    uniformised step, so near-ties are told apart as soon as the data can.
+    log(P/delta); below 1 there is no guarantee left.  A plan ends when the optimistic gain is known to W/t, W the spread of the
+    incomes of the pairs tried, so near-ties are told apart as soon as the data can.
     """
 
     exposes: ClassVar[bool] = True
@@ -39,7 +39,7 @@ class CTJointUCRL(Learner):
         self.delta = confidence(delta, horizon)
         self.radius_scale = positive("radius_scale", radius_scale)
         self.values = np.zeros(knowledge.n_states)
-        self.scale = reward_spread(knowledge)
+        reward_spread(knowledge)  # refuses rewards that no float can plan with
         self.level = (self.delta / knowledge.n_pairs) ** self.radius_scale  # of each single set
         if self.level < SMALLEST:
             raise ParameterError(f"radius_scale is {self.radius_scale:g} with delta = {self.delta:g}; (delta/P)^radius_scale must "
@@ -51,8 +51,9 @@ class CTJointUCRL(Learner):
 
     def plan(self) -> Plan:
         """Return the optimistic policy, good until some pair's visits double."""
-        tolerance = self.scale / self.counts.epoch
-        best = extended_iteration(self.known_now().iteration(), self.knowledge, tolerance, self.values, MAX_STEPS)
+        known = self.known_now()
+        tolerance = income_spread(self.knowledge, self.counts.visits, known.rate_low) / self.counts.epoch
+        best = optimistic_plan(known.iteration(), self.knowledge, tolerance, self.values, MAX_STEPS)
         self.values = best.values - best.values.min()
         low, high = best.gain_bounds
         info = {"optimistic_gain": high, "optimistic_gain_low": low, "sweeps": best.sweeps}

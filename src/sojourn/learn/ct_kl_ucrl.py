@@ -17,7 +17,7 @@ from sojourn.errors import ParameterError
 from sojourn.learn.ct_ucrl import confidence
 from sojourn.learn.kl_set import KLSet, kl_set
 from sojourn.learn.learner import Learner, Plan
-from sojourn.learn.optimism import extended_iteration
+from sojourn.learn.optimism import income_spread, optimistic_plan
 from sojourn.learn.posterior import Posterior
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import positive
@@ -30,8 +30,9 @@ class CTKLUCRL(Learner):
     """Plans on the best model within KL balls and exponential-KL intervals; replans when a count doubles.   Paper: alg: CTUCRL
 
     `delta` in (0, 1] is 0.01 unless told; `horizon` = N epochs instead of it means delta = 1/N.  `radius_scale` multiplies
-    log(2P/delta) in both bounds; below 1 there is no guarantee left.  Planning stops at span(Tu - u) < w/sqrt(t), w the spread of
-    the rewards per uniformised step (eq:stop has w = 1, for rewards in [0, 1]): a constant running reward changes no decision.
+    log(2P/delta) in both bounds; below 1 there is no guarantee left.  A plan ends when the optimistic gain is known to W/sqrt(t), W
+    the spread of the incomes of the pairs tried (learn/optimism.py: income_spread): neither the rate bounds told, however wide, nor
+    a constant running reward change it.  (eq:stop has rate_max, for rewards in [0, 1].)
     """
 
     exposes: ClassVar[bool] = True
@@ -43,7 +44,7 @@ class CTKLUCRL(Learner):
         self.radius_scale = positive("radius_scale", radius_scale)
         self.belief = Posterior(knowledge)
         self.values = np.zeros(knowledge.n_states)
-        self.scale = reward_spread(knowledge)
+        reward_spread(knowledge)  # refuses rewards that no float can plan with
         self.level = (self.delta / (2 * knowledge.n_pairs)) ** self.radius_scale  # of each single set
         if self.level < SMALLEST:
             raise ParameterError(f"radius_scale is {self.radius_scale:g} with delta = {self.delta:g}; (delta/2P)^radius_scale must "
@@ -57,8 +58,8 @@ class CTKLUCRL(Learner):
     def plan(self) -> Plan:
         """Return the optimistic policy, good until some pair's visits double."""
         self.known = self.known_now()
-        best = extended_iteration(self.known.iteration(), self.knowledge, self.scale / sqrt(self.counts.epoch), self.values,
-                                  MAX_STEPS)
+        scale = income_spread(self.knowledge, self.known.visits, self.known.rate_low)
+        best = optimistic_plan(self.known.iteration(), self.knowledge, scale / sqrt(self.counts.epoch), self.values, MAX_STEPS)
         self.values = best.values - best.values.min()
         low, high = best.gain_bounds
         info = {"optimistic_gain": high, "optimistic_gain_low": low, "sweeps": best.sweeps,

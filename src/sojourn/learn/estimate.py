@@ -15,7 +15,7 @@ from sojourn.errors import ParameterError, ToleranceError, require
 from sojourn.learn.counts import Counts
 from sojourn.learn.kl_set import KLSet, kl_set
 from sojourn.learn.open_set import OpenSet, best_on_mean, open_set
-from sojourn.learn.optimism import extended_iteration
+from sojourn.learn.optimism import income_spread, optimistic_plan
 from sojourn.learn.posterior import Posterior
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import is_number
@@ -129,8 +129,8 @@ def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) ->
     share = count / np.repeat(np.maximum(1, counts.visits), np.diff(start))
     tried = counts.visits > 0
     gain, pair, sets, worst, radius = (_told if knowledge.supports_known else _untold)(counts, knowledge, level)
-    high, hopeful = _largest_gain(sets, knowledge)
-    low = -_largest_gain(worst, alone(knowledge, pair))[0]
+    high, hopeful = _largest_gain(sets, knowledge, counts.visits)
+    low = -_largest_gain(worst, alone(knowledge, pair), counts.visits[pair])[0]
     unseen = -np.expm1(-radius)
     if knowledge.support_start is not None:
         unseen[np.diff(start) == np.diff(knowledge.support_start)] = 0.0
@@ -162,12 +162,12 @@ def _untold(counts: Counts, knowledge: Knowledge, level: float) -> tuple[float, 
     return gain, pair, sets, sets.against(pair), sets.problem.radius
 
 
-def _largest_gain(sets: KLSet | OpenSet, knowledge: Knowledge) -> tuple[float, np.ndarray]:
+def _largest_gain(sets: KLSet | OpenSet, knowledge: Knowledge, visits: np.ndarray) -> tuple[float, np.ndarray]:
     """Return (a bound that no policy on no model of the set exceeds, the policy that comes near it)."""
     step = np.outer((knowledge.rate_min, knowledge.rate_max), knowledge.reward) + knowledge.running
-    tolerance = PRECISION * max(float(np.ptp(step)), 1e-300) / knowledge.rate_max
+    tolerance = PRECISION * income_spread(knowledge, visits, sets.rate_low)
     try:
-        found = extended_iteration(sets.iteration(), knowledge, tolerance, max_steps=MAX_STEPS)
+        found = optimistic_plan(sets.iteration(), knowledge, tolerance, max_looks=MAX_STEPS)
     except ToleranceError as error:  # what was reached is a bound all the same
         found = error.best  # type: ignore[assignment]
     return min(found.gain, float(step.max())), np.asarray(found.policy)
