@@ -42,6 +42,51 @@ def joint_threshold(count, time, successors, prior_time, level):
     return total
 
 
+def allowed_time_reference(visits, time, bound, rate_min, rate_max):
+    """Return `time`; or, where every rate within the bounds lacks more than `bound`, the nearest at which one lacks nothing.
+
+    Times that contradict the bounds (in another unit, say) leave an empty set; a plan needs one, and the row is known all the same.
+    """
+    nearest = min(max(time, visits / rate_max), visits / rate_min)
+    ratio = time / nearest
+    return nearest if visits * (ratio - 1 - log(ratio)) > bound else time
+
+
+@inner
+def allowed_time(visits, time, bound, rate_min, rate_max):
+    nearest = min(max(time, visits / rate_max), visits / rate_min)
+    ratio = time / nearest
+    return nearest if visits * (ratio - 1.0 - np.log(ratio)) > bound else time
+
+
+def joint_sets_reference(row_start, count, visits, holding_sum, successors, level, rate_min, rate_max):
+    """Return (time, bound) of the set of every pair, each failing ever with at most `level`; without data the bound is inf."""
+    pairs, prior_time = len(visits), 1 / np.sqrt(rate_min * rate_max)
+    time, bound = holding_sum.copy(), np.full(pairs, np.inf)
+    for i in np.flatnonzero(visits):
+        seen = count[row_start[i]:row_start[i + 1]]
+        bound[i] = joint_threshold_reference(seen, time[i], successors[i], prior_time, level)
+        nearest = allowed_time_reference(visits[i], time[i], bound[i], rate_min, rate_max)
+        if nearest != time[i]:
+            time[i], bound[i] = nearest, joint_threshold_reference(seen, nearest, successors[i], prior_time, level)
+    return time, bound
+
+
+@kernel
+def joint_sets(row_start, count, visits, holding_sum, successors, level, rate_min, rate_max):
+    pairs, prior_time = len(visits), 1.0 / np.sqrt(rate_min * rate_max)
+    time, bound = holding_sum.copy(), np.full(pairs, np.inf)
+    for i in range(pairs):
+        if visits[i] > 0:
+            seen = count[row_start[i]:row_start[i + 1]]
+            bound[i] = joint_threshold(seen, time[i], successors[i], prior_time, level)
+            nearest = allowed_time(visits[i], time[i], bound[i], rate_min, rate_max)
+            if nearest != time[i]:
+                time[i] = nearest
+                bound[i] = joint_threshold(seen, nearest, successors[i], prior_time, level)
+    return time, bound
+
+
 @kernel
 def joint_bounds(row_start, count, time, successors, prior_times, level):
     """Return the threshold x of each pair, inf without data, for the average of the mixtures at all of its `prior_times` (P, B)."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, overload
 
 from sojourn.errors import ParameterError, unknown_name
 from sojourn.learn.streams import Seed
-from sojourn.model.knowledge import Knowledge
+from sojourn.model.knowledge import Bounds, Knowledge
 from sojourn.outside import brought, first_line, object_at
 
 if TYPE_CHECKING:
@@ -57,11 +57,13 @@ _ENTRIES = [
           "nothing", "Gao and Zhou, remark after alg: CTUCRL"),
     Entry("ct-kl-ucrl", "sojourn.learn.ct_kl_ucrl:CTKLUCRL",
           "optimism over KL balls and exponential-KL intervals, CT-UCRL's episodes",
-          "rewards, rate bounds; supports if told", "confidence 1 - delta at all times, hence optimism; no regret bound of its own",
+          "rewards; rate bounds and supports if told",
+          "confidence 1 - delta at all times, hence optimism; no regret bound of its own",
           "Filippi, Cappe, Garivier 2010; Gao and Zhou, alg: CTUCRL"),
     Entry("ct-joint-ucrl", "sojourn.learn.ct_joint_ucrl:CTJointUCRL",
           "optimism over one set per pair for row and rate together, CT-UCRL's episodes",
-          "rewards, rate bounds; supports if told", "confidence 1 - delta at all times, hence optimism; no regret bound of its own",
+          "rewards; rate bounds and supports if told",
+          "confidence 1 - delta at all times, hence optimism; no regret bound of its own",
           "Robbins 1970 (mixtures); Gao and Zhou, alg: CTUCRL"),
     Entry("ct-psrl", "sojourn.learn.ct_psrl:CTPSRL", "follows the best policy of a model drawn from a Dirichlet x Gamma posterior",
           "rewards, rate bounds; supports if told", "nothing in continuous time; heavy tail seen",
@@ -197,7 +199,7 @@ def learner(which: str | type, knowledge: Knowledge, seed: Seed = 0, folder: Pat
     return made
 
 
-def needed_knowledge(model: CTMDP, kind: type, rate_bounds: tuple[float, float] | None = None, supports: bool = False) -> Knowledge:
+def needed_knowledge(model: CTMDP, kind: type, rate_bounds: Bounds | None = None, supports: bool = False) -> Knowledge:
     """Return what a learner of this class says it needs: the events of the model, or else bounds and, if so wished, supports."""
     if getattr(kind, "needs_events", False):
         return model.knowledge(rate_bounds, events=True)

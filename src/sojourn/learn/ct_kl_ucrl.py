@@ -19,6 +19,7 @@ from sojourn.learn.kl_set import KLSet, kl_set
 from sojourn.learn.learner import Learner, Plan
 from sojourn.learn.optimism import income_spread, optimistic_plan
 from sojourn.learn.posterior import Posterior
+from sojourn.learn.untried import trying
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import positive
 
@@ -33,9 +34,13 @@ class CTKLUCRL(Learner):
     log(2P/delta) in both bounds; below 1 there is no guarantee left.  A plan ends when the optimistic gain is known to W/sqrt(t), W
     the spread of the incomes of the pairs tried (learn/optimism.py: income_spread): neither the rate bounds told, however wide, nor
     a constant running reward change it.  (eq:stop has rate_max, for rewards in [0, 1].)
+
+    Without rate bounds (`rate_bounds="unknown"`) rates lie in (0, inf): after one visit an interval is finite.  Untried actions are
+    taken when met, and sought in the least time that the sets allow; every state must be reachable from every other.
     """
 
     exposes: ClassVar[bool] = True
+    may_lack_rate_bounds: ClassVar[bool] = True
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
                  seed: int | np.random.SeedSequence = 0):
@@ -44,7 +49,8 @@ class CTKLUCRL(Learner):
         self.radius_scale = positive("radius_scale", radius_scale)
         self.belief = Posterior(knowledge)
         self.values = np.zeros(knowledge.n_states)
-        reward_spread(knowledge)  # refuses rewards that no float can plan with
+        if knowledge.rates_told:
+            reward_spread(knowledge)  # refuses rewards that no float can plan with
         self.level = (self.delta / (2 * knowledge.n_pairs)) ** self.radius_scale  # of each single set
         if self.level < SMALLEST:
             raise ParameterError(f"radius_scale is {self.radius_scale:g} with delta = {self.delta:g}; (delta/2P)^radius_scale must "
@@ -58,6 +64,8 @@ class CTKLUCRL(Learner):
     def plan(self) -> Plan:
         """Return the optimistic policy, good until some pair's visits double."""
         self.known = self.known_now()
+        if not self.knowledge.rates_told and not self.counts.visits.all():
+            return self.trial()
         scale = income_spread(self.knowledge, self.known.visits, self.known.rate_low)
         best = optimistic_plan(self.known.iteration(), self.knowledge, scale / sqrt(self.counts.epoch), self.values, MAX_STEPS)
         self.values = best.values - best.values.min()
@@ -65,6 +73,11 @@ class CTKLUCRL(Learner):
         info = {"optimistic_gain": high, "optimistic_gain_low": low, "sweeps": best.sweeps,
                 "empty_intervals": self.known.empty_intervals}
         return Plan(best.policy, quota=np.maximum(1, self.counts.visits), info=info)
+
+    def trial(self) -> Plan:
+        """Return the plan that takes and seeks untried actions (learn/untried.py)."""
+        return trying(self.known.iteration(), self.knowledge, self.counts.visits == 0, self.counts, 1 / sqrt(self.counts.epoch),
+                      MAX_STEPS)
 
     def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
         """Return whether a model with this (P, S) matrix of transitions and these rates is in the confidence sets."""

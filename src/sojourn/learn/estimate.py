@@ -13,7 +13,7 @@ import numpy as np
 
 from sojourn.errors import ParameterError, ToleranceError, require
 from sojourn.learn.counts import Counts
-from sojourn.learn.kl_set import KLSet, kl_set
+from sojourn.learn.kl_set import KLSet, kl_set, rate_sets
 from sojourn.learn.open_set import OpenSet, best_on_mean, open_set
 from sojourn.learn.optimism import income_spread, optimistic_plan
 from sojourn.learn.posterior import Posterior
@@ -124,6 +124,8 @@ def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) ->
     if knowledge.events is not None:
         raise ParameterError("events are declared, and these counts are of jumps, which say nothing of what events pay; use a "
                              "learner of events (such as 'events-psrl'), or knowledge without events.")
+    if not knowledge.rates_told:
+        return _without_bounds(counts, knowledge, confidence)
     level = (1 - confidence) / (2 * knowledge.n_pairs)
     start, after, count = counts.rows()
     share = count / np.repeat(np.maximum(1, counts.visits), np.diff(start))
@@ -145,6 +147,20 @@ def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) ->
         mean_lump=np.where(tried, lump, np.nan), policy=np.array(knowledge.pair_action[pair]), gain=float(gain),
         gain_bounds=(min(low, float(gain)), max(high, float(gain))), optimistic_policy=np.array(hopeful),
         wrong_bounds=sets.empty_intervals)
+
+
+def _without_bounds(counts: Counts, knowledge: Knowledge, confidence: float) -> Estimate:
+    """Return the estimate where no rate bounds are told: a choice never tried may have any rate, and the gain no bound with it."""
+    tried = counts.visits > 0
+    unfinished = np.zeros(len(tried)) if counts.unfinished is None else counts.unfinished
+    low, high = rate_sets(counts.visits, counts.holding_sum, unfinished > 0, (1 - confidence) / (2 * knowledge.n_pairs))
+    ends = (float(low[tried].min()), float(high[tried].max())) if tried.any() else (1.0, 1.0)
+    found = estimated(counts, replace(knowledge, rate_min=ends[0], rate_max=ends[1]), confidence)
+    played = knowledge.pair_table[np.arange(knowledge.n_states), found.policy]
+    least, most = found.gain_bounds
+    bounds = np.where(tried[:, None], found.rate_bounds, np.stack([low, high], axis=1))
+    return replace(found, knowledge=knowledge, rate_bounds=bounds,
+                   gain_bounds=(least if tried[played].all() else -np.inf, most if tried.all() else np.inf))
 
 
 def _told(counts: Counts, knowledge: Knowledge, level: float) -> tuple[float, np.ndarray, KLSet, KLSet, np.ndarray]:

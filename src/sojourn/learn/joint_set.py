@@ -6,6 +6,9 @@ times* with probability 1 - delta/P, so all P of them together with probability 
 
     Σ_y [n_y log(n_y/(Q_y T)) - n_y + Q_y T] <= x(n, T)        (kernels/joint_optimism.py: joint_threshold)
 
+Where no rate bounds are told, the prior needs a unit of time.  It is the first sojourn of the pair, which is not counted, and the
+mixture is averaged over nine powers of ten around it.
+
 A successor that was never seen adds Q_y T, whichever it is: where the supports are unknown, all that is not seen costs one
 coordinate, not one for each state.
 """
@@ -16,12 +19,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.kernels.joint_optimism import JointProblem, joint_bounds, joint_plan
+from sojourn.kernels.joint_optimism import JointProblem, joint_bounds, joint_plan, joint_sets
 from sojourn.learn.counts import Counts
 from sojourn.learn.optimism import DriftIteration
 from sojourn.model.knowledge import Knowledge
 
 NONE = np.zeros(0, dtype=np.int64)
+SCALES = 10.0 ** np.arange(-4, 5)  # by which the unit of time is multiplied, in the average over priors
+SHORTEST = 1e-300  # a time below is this one
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,12 @@ class JointSet:
     def iteration(self) -> DriftIteration:
         """Return how `optimistic_plan` (learn/optimism.py) plans over this set."""
         return DriftIteration(joint_plan, self.problem)
+
+    @property
+    def open(self) -> np.ndarray:
+        """Which pairs nothing is known of."""
+        found: np.ndarray = np.isinf(self.problem.bound)
+        return found
 
     @property
     def rate_low(self) -> np.ndarray:
@@ -57,25 +68,71 @@ class JointSet:
         return bool((self.lacks(transition, rate) <= 0).all())
 
 
-def joint_set(counts: Counts, knowledge: Knowledge, level: float) -> JointSet:
-    """Return the set after `counts`; each of its P parts fails ever with probability at most `level`."""
+def joint_set(counts: Counts, knowledge: Knowledge, level: float, first: First | None = None) -> JointSet:
+    """Return the set after `counts`; each of its P parts fails ever with probability at most `level`.
+
+    Where no rate bounds are told, `first` holds the first sojourn of each pair: its time is the unit, and it is not counted.
+    """
     row_start, next_state, count = counts.rows()
     pairs = knowledge.n_pairs
     known = knowledge.support_start is not None and knowledge.support_state is not None
     support_start = np.array(knowledge.support_start) if known else NONE
     successors = np.diff(support_start) if known else np.full(pairs, knowledge.n_states)
-    units = np.full((pairs, 1), 1.0 / np.sqrt(knowledge.rate_min * knowledge.rate_max))
-    bound = joint_bounds(row_start, count, counts.holding_sum, successors, units, level)
-    time = allowed_times(counts.visits, counts.holding_sum, knowledge, bound)
-    if not np.array_equal(time, counts.holding_sum):
-        bound = joint_bounds(row_start, count, time, successors, units, level)
-    at = row_start[1:]
-    _, high = rate_ends(counts.visits, time, bound, knowledge.rate_min, knowledge.rate_max)
+    if first is None:
+        time, bound = joint_sets(row_start, count, counts.visits, counts.holding_sum, successors, level, float(knowledge.rate_min),
+                                 float(knowledge.rate_max))
+        visits = counts.visits
+    else:
+        row_start, next_state, count, visits, time = first.without(row_start, next_state, count, counts)
+        bound = joint_bounds(row_start, count, time, successors, np.outer(np.maximum(first.time, SHORTEST), SCALES), level)
+    _, high = rate_ends(visits, time, bound, knowledge.rate_min, knowledge.rate_max)
+    at, seen = row_start + np.arange(pairs + 1), np.ones(len(count) + pairs, dtype=bool)
+    seen[at[1:] - 1] = False  # the place for an unseen successor
+    after, jumps = np.zeros(len(seen), dtype=np.int64), np.zeros(len(seen))
+    after[seen], jumps[seen] = next_state, count
     return JointSet(JointProblem(
-        np.array(knowledge.pair_start), row_start + np.arange(pairs + 1), np.insert(next_state, at, 0),
-        np.insert(count, at, 0).astype(np.float64),
+        np.array(knowledge.pair_start), at, after, jumps,
         time, bound, high, support_start, np.array(knowledge.support_state) if known else NONE,
         np.array(knowledge.reward), np.array(knowledge.running), float(knowledge.rate_min), float(knowledge.rate_max)))
+
+
+class First:
+    """The first sojourn of each pair, with the time without a jump before it: how long it was, and where it led (-1: none yet)."""
+
+    def __init__(self, pairs: int):
+        self.time, self.next_state = np.zeros(pairs), np.full(pairs, -1, dtype=np.int64)
+
+    def observe(self, pairs: np.ndarray, holding_time: np.ndarray, next_state: np.ndarray, counts: Counts) -> None:
+        """Take over the first sojourns among these, before they are counted."""
+        new, at = np.unique(pairs, return_index=True)
+        fresh = self.next_state[new] < 0
+        new, at = new[fresh], at[fresh]
+        self.time[new] = counts.holding_sum[new] + np.asarray(holding_time, dtype=np.float64)[at]
+        self.next_state[new] = np.asarray(next_state, dtype=np.int64)[at]
+
+    def update(self, counts: Counts) -> None:
+        """Take over the pairs that were visited once since the last plan: a plan ends before the second visit of a new pair."""
+        new = np.flatnonzero((self.next_state < 0) & (counts.visits > 0))
+        if len(new):
+            start, after, _ = counts.rows()
+            self.time[new], self.next_state[new] = counts.holding_sum[new], after[start[new]]
+
+    def without(self, row_start: np.ndarray, next_state: np.ndarray, count: np.ndarray, counts: Counts) \
+            -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return (row_start, next_state, count, visits, time) with the first sojourns taken out."""
+        pair = np.repeat(np.arange(len(self.time)), np.diff(row_start))
+        left = count - (next_state == self.next_state[pair])
+        keep = left > 0
+        start = np.concatenate([[0], np.cumsum(np.bincount(pair[keep], minlength=len(self.time)))]).astype(np.int64)
+        visits = counts.visits - (self.next_state >= 0)
+        time = np.where(visits > 0, np.maximum(counts.holding_sum - self.time, SHORTEST), 0.0)
+        return start, next_state[keep], left[keep], visits, time
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"first_time": self.time.copy(), "first_next": self.next_state.copy()}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        self.time[:], self.next_state[:] = state["first_time"], state["first_next"]
 
 
 def rate_ends(visits: np.ndarray, time: np.ndarray, bound: np.ndarray, rate_min: float, rate_max: float) \
@@ -90,15 +147,3 @@ def rate_ends(visits: np.ndarray, time: np.ndarray, bound: np.ndarray, rate_min:
         high = (1 + depth + np.sqrt(2 * depth)) * mean
     return (np.where(visits > 0, np.clip(low, rate_min, rate_max), rate_min),
             np.where(visits > 0, np.clip(high, rate_min, rate_max), rate_max))
-
-
-def allowed_times(visits: np.ndarray, time: np.ndarray, knowledge: Knowledge, bound: np.ndarray) -> np.ndarray:
-    """Return `time`; of a pair none of whose rates within the bounds lacks at most `bound`, the nearest at which one lacks nothing.
-
-    Times that contradict the bounds (in another unit, say) leave an empty set; a plan needs one, and the row is known all the same.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        nearest = np.clip(time, visits / knowledge.rate_max, visits / knowledge.rate_min)
-        ratio = time / nearest
-        found: np.ndarray = np.where(visits * (ratio - 1 - np.log(ratio)) > bound, nearest, time)
-    return found

@@ -133,12 +133,18 @@ def _iterate(iteration: Iteration, knowledge: Knowledge, tolerance: float, start
              unit: float) -> tuple[Optimistic, float, bool]:
     """Return (what was found, span of the last step, whether it was within tolerance); `unit` makes steps gains."""
     u = np.zeros(knowledge.n_states) if start is None else np.array(start, dtype=np.float64)
+    last = improved(iteration, u, tolerance, most)
+    bounds = (unit * float(last.low), unit * float(last.high))
+    return Optimistic(knowledge.pair_action[last.pair], last.rate, u, bounds, last.steps), last.high - last.low, last.converged
+
+
+def improved(iteration: Iteration, u: np.ndarray, tolerance: float, most: int) -> Improved:
+    """Improve u, in place, until it converges or `most` steps were taken; all steps are counted in what is returned."""
     steps, converged = 0, False
     while not converged and steps < most:
         last = iteration.improve(u, tolerance, most - steps)
         steps, converged = steps + last.steps, last.converged
-    bounds = (unit * float(last.low), unit * float(last.high))
-    return Optimistic(knowledge.pair_action[last.pair], last.rate, u, bounds, steps), last.high - last.low, converged
+    return last._replace(steps=steps)
 
 
 def income_spread(knowledge: Knowledge, visits: np.ndarray, rate_low: np.ndarray) -> float:
@@ -159,5 +165,7 @@ def income_spread(knowledge: Knowledge, visits: np.ndarray, rate_low: np.ndarray
 
 
 def told_spread(knowledge: Knowledge) -> float:
-    """Return how far incomes r λ + c may lie apart over all pairs and rates within the bounds that are told."""
+    """Return how far incomes r λ + c may lie apart over all pairs and rates within the bounds that are told; 0 if none are."""
+    if not knowledge.rates_told:
+        return 0.0
     return float(np.ptp(np.outer((knowledge.rate_min, knowledge.rate_max), knowledge.reward) + knowledge.running))

@@ -34,4 +34,5 @@ def entry_said(stored: StoredLearner, store: Store) -> LearnerEntry:
     """Return the learner that a store speaks of, as it was said."""
     said: dict[str, Any] = dict(stored.source["said"])
     name, home, supports = said.pop("name", ""), said.pop("class", ""), said.pop("supports", False)
-    return LearnerEntry(said.pop("label"), name, home, said, supports, store.path.parent if home else None)
+    told = said.pop("rate_bounds", None) is None
+    return LearnerEntry(said.pop("label"), name, home, said, supports, store.path.parent if home else None, told)
