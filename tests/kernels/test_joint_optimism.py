@@ -1,5 +1,7 @@
 """The kernels of joint confidence sets against their readable twins."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from sojourn.kernels.joint_optimism import (
     joint_drift_reference,
     joint_flow,
     joint_flow_reference,
+    joint_sets,
+    joint_sets_reference,
     joint_threshold,
     joint_threshold_reference,
 )
@@ -106,14 +110,27 @@ def test_the_threshold_is_the_one_written_plainly():
         assert joint_threshold(count, *args) == pytest.approx(joint_threshold_reference(count, *args), rel=1e-10)
 
 
-def test_a_threshold_over_several_times_is_that_of_the_average_of_their_mixtures():
-    """The mixture of likelihoods over one law is the largest likelihood times exp(-x) at level 1; pairs without data have inf."""
+def test_the_thresholds_of_all_pairs_are_those_written_plainly():
+    """Pairs without data have inf."""
     rng = np.random.default_rng(9)
-    start, count, time = np.array([0, 2, 2, 5]), rng.integers(1, 90, 5), np.array([3.0, 0.0, 7.0])
-    times = np.array([[0.01, 1.0, 100.0]] * 3)
-    found = joint_bounds(start, count, time, np.array([2, 3, 4]), times, 0.05)
+    start, count, time, unit = np.array([0, 2, 2, 5]), rng.integers(1, 90, 5), np.array([3.0, 0.0, 7.0]), np.array([0.01, 1.0, 9.0])
+    found = joint_bounds(start, count, time, np.array([2, 3, 4]), unit, 0.05)
     for i, k in ((0, 2), (2, 4)):
-        seen = count[start[i]:start[i + 1]]
-        mixtures = [np.exp(-joint_threshold_reference(seen, time[i], k, b, 1.0)) for b in times[i]]
-        assert found[i] == pytest.approx(np.log(1 / 0.05) - np.log(np.mean(mixtures)), rel=1e-12)
+        expected = joint_threshold_reference(count[start[i]:start[i + 1]], time[i], k, unit[i], 0.05)
+        assert found[i] == pytest.approx(expected, rel=1e-12)
     assert found[1] == np.inf
+
+
+def test_the_sets_of_all_pairs_are_those_written_plainly():
+    """A third of the pairs without data, a third with times that contradict the rate bounds (1 to 4)."""
+    rng, pairs, moved = np.random.default_rng(9), 30, 0
+    for level in (1e-6, 0.3, 1.0):
+        row_start = np.concatenate([[0], np.cumsum(np.where(np.arange(pairs) % 3 == 0, 0, rng.integers(1, 5, pairs)))])
+        count = rng.integers(1, 300, row_start[-1])
+        visits = np.array([count[a:b].sum() for a, b in pairwise(row_start)])
+        time = visits / rng.uniform(1, 4, pairs) * np.where(np.arange(pairs) % 3 == 2, 10.0 ** rng.choice([-3, 3], pairs), 1.0)
+        given = row_start, count, visits, time, rng.integers(4, 9, pairs), level, 1.0, 4.0
+        for found, expected in zip(joint_sets(*given), joint_sets_reference(*given)):
+            np.testing.assert_allclose(found, expected, rtol=1e-10)
+        moved += (joint_sets(*given)[0] != time).sum()
+    assert moved == 30

@@ -9,7 +9,6 @@ from sojourn.errors import ModelError, ParameterError, SojournError
 from sojourn.kernels.joint_optimism import joint_bounds, joint_drift_reference
 from sojourn.kernels.kl_optimism import kl_drift_reference
 from sojourn.learn.estimate import estimated
-from sojourn.learn.joint_set import SCALES
 from sojourn.learn.learner import History
 from sojourn.learn.untried import least_time
 from sojourn.model.knowledge_file import knowledge_from, knowledge_tree
@@ -193,7 +192,7 @@ def test_joint_sets_without_rate_bounds_hold_the_truth_as_often_as_stated():
             q = rate * p
             lack = np.sum(np.where(seen > 0, seen * np.log(np.maximum(seen, 1) / (q * spent)), 0.0) - seen + q * spent)
             bound = joint_bounds(np.array([0, (seen > 0).sum()]), seen[seen > 0], np.array([spent]), np.array([3]),
-                                 np.outer([tau[0]], SCALES), level)[0]
+                                 tau[:1], level)[0]
             if lack > bound:
                 lost += 1
                 break

@@ -88,17 +88,12 @@ def joint_sets(row_start, count, visits, holding_sum, successors, level, rate_mi
 
 
 @kernel
-def joint_bounds(row_start, count, time, successors, prior_times, level):
-    """Return the threshold x of each pair, inf without data, for the average of the mixtures at all of its `prior_times` (P, B)."""
-    pairs, many = prior_times.shape
-    bound, each = np.full(pairs, np.inf), np.empty(many)
-    for i in range(pairs):
-        seen = count[row_start[i] : row_start[i + 1]]
-        if len(seen) > 0:
-            for k in range(many):
-                each[k] = joint_threshold(seen, time[i], successors[i], prior_times[i, k], level)
-            least = each.min()
-            bound[i] = least - np.log(np.exp(least - each).mean())
+def joint_bounds(row_start, count, time, successors, prior_time, level):
+    """Return the threshold x of each pair, inf without data, at a `prior_time` of its own."""
+    bound = np.full(len(prior_time), np.inf)
+    for i in range(len(prior_time)):
+        if row_start[i + 1] > row_start[i]:
+            bound[i] = joint_threshold(count[row_start[i]:row_start[i + 1]], time[i], successors[i], prior_time[i], level)
     return bound
 
 

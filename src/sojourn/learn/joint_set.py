@@ -6,8 +6,9 @@ times* with probability 1 - delta/P, so all P of them together with probability 
 
     Σ_y [n_y log(n_y/(Q_y T)) - n_y + Q_y T] <= x(n, T)        (kernels/joint_optimism.py: joint_threshold)
 
-Where no rate bounds are told, the prior needs a unit of time.  It is the first sojourn of the pair, which is not counted, and the
-mixture is averaged over nine powers of ten around it.
+The laws need a unit of time, b: one mean holding time between the rate bounds.  Where none are told it is the time spent in a
+pair until its first jump, which is not counted then.  This time is exponential with the pair's own rate: it is x times too small with
+probability about 1/x, which costs log x nats, and x times too large with probability e^-x, which costs x nats.
 
 A successor that was never seen adds Q_y T, whichever it is: where the supports are unknown, all that is not seen costs one
 coordinate, not one for each state.
@@ -25,7 +26,6 @@ from sojourn.learn.optimism import DriftIteration
 from sojourn.model.knowledge import Knowledge
 
 NONE = np.zeros(0, dtype=np.int64)
-SCALES = 10.0 ** np.arange(-4, 5)  # by which the unit of time is multiplied, in the average over priors
 SHORTEST = 1e-300  # a time below is this one
 
 
@@ -84,7 +84,7 @@ def joint_set(counts: Counts, knowledge: Knowledge, level: float, first: First |
         visits = counts.visits
     else:
         row_start, next_state, count, visits, time = first.without(row_start, next_state, count, counts)
-        bound = joint_bounds(row_start, count, time, successors, np.outer(np.maximum(first.time, SHORTEST), SCALES), level)
+        bound = joint_bounds(row_start, count, time, successors, np.maximum(first.time, SHORTEST), level)
     _, high = rate_ends(visits, time, bound, knowledge.rate_min, knowledge.rate_max)
     at, seen = row_start + np.arange(pairs + 1), np.ones(len(count) + pairs, dtype=bool)
     seen[at[1:] - 1] = False  # the place for an unseen successor

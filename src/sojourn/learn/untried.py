@@ -55,7 +55,7 @@ def least_time_problem(problem: Any, knowledge: Knowledge, sought: np.ndarray, k
     place = np.where(sought, end, np.cumsum(~sought) - 1)
     size = np.diff(problem.row_start)[kept]
     entries = chosen_entries(problem.row_start, kept)
-    common = {
+    common: dict[str, Any] = {
         "pair_start": np.concatenate([[0], np.cumsum(np.diff(knowledge.pair_start)[~sought]), [len(kept) + 1]]).astype(np.int64),
         "row_start": np.concatenate([[0], np.cumsum(np.append(size, END))]).astype(np.int64),
         "next_state": np.append(place[problem.next_state[entries]], [end, end]),
@@ -66,7 +66,7 @@ def least_time_problem(problem: Any, knowledge: Knowledge, sought: np.ndarray, k
                                 radius=np.append(problem.radius[kept], 0.0),
                                 rate_low=np.append(problem.rate_low[kept], pace), **common)
     assert isinstance(problem, JointProblem)
-    supports = {}
+    supports: dict[str, Any] = {}
     if len(problem.support_start):
         length = np.diff(problem.support_start)[kept]
         supports = {"support_start": np.concatenate([[0], np.cumsum(np.append(length, 1))]).astype(np.int64),
