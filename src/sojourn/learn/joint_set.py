@@ -7,8 +7,8 @@ times* with probability 1 - delta/P, so all P of them together with probability 
     Σ_y [n_y log(n_y/(Q_y T)) - n_y + Q_y T] <= x(n, T)        (kernels/joint_optimism.py: joint_threshold)
 
 The laws need a unit of time, b: one mean holding time between the rate bounds.  Where none are told it is the time spent in a
-pair until its first jump, which is not counted then.  This time is exponential with the pair's own rate: it is x times too small with
-probability about 1/x, which costs log x nats, and x times too large with probability e^-x, which costs x nats.
+pair until its first jump, which is not counted then.  This time is exponential with the pair's own rate: it is x times too small
+with probability about 1/x, which costs log x nats, and x times too large with probability e^-x, which costs x nats.
 
 A successor that was never seen adds Q_y T, whichever it is: where the supports are unknown, all that is not seen costs one
 coordinate, not one for each state.
