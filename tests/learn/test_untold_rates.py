@@ -16,6 +16,7 @@ from sojourn.simulation.session import Session
 from sojourn.study.spec import read_study
 
 LEARNERS = ("ct-kl-ucrl", "ct-joint-ucrl")
+ALL = (*LEARNERS, "ct-psrl")
 
 
 def walk_of(name, model, epochs, seed=4, supports=True):
@@ -23,7 +24,7 @@ def walk_of(name, model, epochs, seed=4, supports=True):
     return subject, sojourn.simulate(model, subject, max_epochs=epochs, seed=seed)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("model", ["three-state", "river-swim", "maintenance"])
 @pytest.mark.parametrize("supports", [True, False])
 def test_no_bounds_cost_little_more_than_the_true_ones(name, model, supports):
@@ -36,7 +37,7 @@ def test_no_bounds_cost_little_more_than_the_true_ones(name, model, supports):
     assert regret[1] < 1.3 * regret[0] + 30 * np.nansum(sojourn.difficulty(made).gaps)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", ALL)
 def test_units_of_time_and_reward_change_no_decision(name):
     model = sojourn.make("maintenance")
     plain = walk_of(name, model, 1500)[1].visits
@@ -102,10 +103,10 @@ def test_a_state_from_which_no_jumps_lead_to_an_untried_action_is_named():
             session.report(0.5, after)
 
 
-@pytest.mark.parametrize("name", ["ct-ucrl", "ct-ucrl-doubling", "default", "ct-psrl", "ct-bk", "ct-ce", "smdp-ucrl", "ucrl2",
+@pytest.mark.parametrize("name", ["ct-ucrl", "ct-ucrl-doubling", "default", "ct-imed", "ct-bk", "ct-ce", "smdp-ucrl", "ucrl2",
                                   "kl-ucrl", "scal", "rvi-q", "optimistic-q"])
 def test_a_learner_that_needs_rate_bounds_says_so_and_names_those_that_do_not(name):
-    with pytest.raises(ParameterError, match=r"needs rate bounds.*ct-kl-ucrl or ct-joint-ucrl"):
+    with pytest.raises(ParameterError, match=r"needs rate bounds.*ct-kl-ucrl, ct-joint-ucrl or ct-psrl"):
         sojourn.learner(name, sojourn.make("three-state").knowledge("unknown"))
 
 
@@ -134,7 +135,7 @@ def test_knowledge_without_rate_bounds_is_written_and_read_back():
     assert "rate_bounds" not in knowledge_tree(sojourn.make("three-state").knowledge())  # files of before look as they did
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", ALL)
 def test_a_saved_learner_goes_on_alike(name, tmp_path):
     model = sojourn.make("river-swim")
     for epochs in (7, 400):
@@ -216,7 +217,7 @@ def test_the_command_line_tells_no_rate_bounds():
     told = run("learn", "three-state", "--learner", "ct-kl-ucrl", "--no-rate-bounds", "--epochs", 300, "--json")
     assert told.code == 0, told.err
     refused = run("learn", "three-state", "--learner", "ct-ucrl", "--no-rate-bounds", "--epochs", 300)
-    assert refused.code and "ct-joint-ucrl, which learn without" in " ".join(refused.err.split())
+    assert refused.code and "ct-psrl, which learn without" in " ".join(refused.err.split())
     both = run("learn", "three-state", "--no-rate-bounds", "--rate-bounds", 1, 5, "--epochs", 300)
     assert both.code and "give one of them" in both.err
 
@@ -248,7 +249,7 @@ def test_a_study_tells_a_learner_no_rate_bounds(tmp_path):
         read_study(path)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", ALL)
 def test_a_controller_learns_without_rate_bounds(name, tmp_path):
     """Any holding time is taken, and none raises an alarm; the file goes on alike."""
     model = sojourn.make("three-state")

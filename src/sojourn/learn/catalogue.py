@@ -66,7 +66,7 @@ _ENTRIES = [
           "confidence 1 - delta at all times, hence optimism; no regret bound of its own",
           "Robbins 1970 (mixtures); Gao and Zhou, alg: CTUCRL"),
     Entry("ct-psrl", "sojourn.learn.ct_psrl:CTPSRL", "follows the best policy of a model drawn from a Dirichlet x Gamma posterior",
-          "rewards, rate bounds; supports if told", "nothing in continuous time; heavy tail seen",
+          "rewards; rate bounds and supports if told", "nothing in continuous time; heavy tail seen",
           "Osband, Russo, Van Roy 2013; Ouyang, Gagrani, Nayyar, Jain 2017 (TSDE)"),
     Entry("ct-imed", "sojourn.learn.ct_imed:CTIMED",
           "optimistic posterior sampling; the index N K + log N insists on what it neglects",
