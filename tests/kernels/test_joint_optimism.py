@@ -8,8 +8,9 @@ import pytest
 from sojourn.kernels.jit import from_python
 from sojourn.kernels.joint_optimism import (
     JointProblem,
-    joint_bellman,
-    joint_bellman_reference,
+    joint_bounds,
+    joint_drift,
+    joint_drift_reference,
     joint_flow,
     joint_flow_reference,
     joint_sets,
@@ -87,16 +88,16 @@ def problem_of(rng, supports):
     time, bound = total / rng.uniform(1, 3, 2 * n), np.where(total > 0, rng.uniform(1, 9, 2 * n), np.inf)
     known = (np.array(support_start), np.array(support)) if supports else (none, none)
     pay = rng.random(2 * n), rng.random(2 * n)
-    return JointProblem(pair_start, row_start, np.array(rows), count, time, bound, *known, *pay, 0.5, 4.0)
+    return JointProblem(pair_start, row_start, np.array(rows), count, time, bound, np.full(2 * n, 4.0), *known, *pay, 0.5, 4.0)
 
 
 @pytest.mark.parametrize("supports", [True, False])
-def test_a_bellman_step_over_joint_sets_is_the_one_written_plainly(supports):
+def test_a_look_at_drifts_over_joint_sets_is_the_one_written_plainly(supports):
     rng = np.random.default_rng(7)
     for _ in range(60):
         problem = problem_of(rng, supports)
         u = rng.normal(size=len(problem.pair_start) - 1)
-        for found, expected in zip(joint_bellman(u, problem), joint_bellman_reference(u, problem)):
+        for found, expected in zip(joint_drift(u, problem), joint_drift_reference(u, problem)):
             np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
@@ -107,6 +108,17 @@ def test_the_threshold_is_the_one_written_plainly():
         time, prior_time, level = (float(rng.uniform(*ends)) for ends in ((0.1, 50), (0.1, 2), (1e-6, 0.5)))
         args = time, len(count) + int(rng.integers(0, 3)), prior_time, level
         assert joint_threshold(count, *args) == pytest.approx(joint_threshold_reference(count, *args), rel=1e-10)
+
+
+def test_the_thresholds_of_all_pairs_are_those_written_plainly():
+    """Pairs without data have inf."""
+    rng = np.random.default_rng(9)
+    start, count, time, unit = np.array([0, 2, 2, 5]), rng.integers(1, 90, 5), np.array([3.0, 0.0, 7.0]), np.array([0.01, 1.0, 9.0])
+    found = joint_bounds(start, count, time, np.array([2, 3, 4]), unit, 0.05)
+    for i, k in ((0, 2), (2, 4)):
+        expected = joint_threshold_reference(count[start[i]:start[i + 1]], time[i], k, unit[i], 0.05)
+        assert found[i] == pytest.approx(expected, rel=1e-12)
+    assert found[1] == np.inf
 
 
 def test_the_sets_of_all_pairs_are_those_written_plainly():

@@ -9,8 +9,9 @@ from sojourn.kernels.jit import from_python
 from sojourn.kernels.kl_optimism import kl_bellman
 from sojourn.kernels.planning import Model
 from sojourn.kernels.turns import DAMPED_POLICY, POLICY, STEPS, advance, advance_reference, first_course, valued
+from sojourn.learn.ct_kl_ucrl import reward_spread
 from sojourn.learn.learner import History
-from sojourn.learn.optimism import extended_iteration
+from sojourn.learn.optimism import optimistic_plan
 
 LEARNERS = ("ct-kl-ucrl", "ct-joint-ucrl")
 
@@ -72,8 +73,9 @@ def test_the_kernel_moves_as_its_twin():
 def test_a_large_model_whose_rows_are_open_is_planned_in_few_steps(name, model, decisions):
     """Values of policies alone do not end on the first two within 20,000 steps; damped steps alone take thousands on the last."""
     learner = after_random_play(name, tangle(3000) if model == "tangle" else sojourn.make(model), decisions)
-    tolerance = learner.scale / (decisions if name == "ct-joint-ucrl" else np.sqrt(decisions))
-    best = extended_iteration(learner.known_now().iteration(), learner.knowledge, tolerance, None, 20_000)
+    known = learner.knowledge
+    tolerance = known.rate_max * reward_spread(known) / (decisions if name == "ct-joint-ucrl" else np.sqrt(decisions))
+    best = optimistic_plan(learner.known_now().iteration(), known, tolerance, None, 20_000)
     assert best.sweeps < 1000
 
 

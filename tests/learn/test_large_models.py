@@ -12,7 +12,7 @@ from sojourn.learn import kl_ucrl, posterior
 from sojourn.learn.catalogue import learner
 from sojourn.learn.estimate import estimated
 from sojourn.learn.kl_set import kl_set
-from sojourn.learn.optimism import extended_iteration
+from sojourn.learn.optimism import optimistic_plan
 from sojourn.learn.posterior import Posterior
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.simulate import simulate
@@ -100,7 +100,7 @@ def test_pooled_kl_sets_are_those_over_all_states(garnet, monkeypatch):
     pooled = kl_set(subject.counts, Posterior(subject.knowledge), 1e-3)
     assert pooled.rows.pooled and len(pooled.count) < len(dense.count)
     assert np.allclose(pooled.row_radius, dense.row_radius, rtol=1e-12)
-    one, two = (extended_iteration(s.iteration(), subject.knowledge, 1e-10, max_steps=2000) for s in (dense, pooled))
+    one, two = (optimistic_plan(s.iteration(), subject.knowledge, 1e-9, max_looks=2000) for s in (dense, pooled))
     assert one.gain == pytest.approx(two.gain, rel=1e-8) and np.array_equal(one.policy, two.policy)
     rows = np.zeros((garnet.n_pairs, 12))
     rows[np.repeat(np.arange(garnet.n_pairs), np.diff(garnet.row_start)), garnet.next_state] = garnet.probability

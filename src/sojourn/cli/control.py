@@ -54,6 +54,7 @@ def command() -> None:
 @click.option("--param", multiple=True, metavar="KEY=VALUE", help="Parameters of the learner; may be repeated.")
 @click.option("--seed", type=Whole(0), default=0, show_default=True, help="Of the learner's own random numbers.")
 @click.option("--rate-bounds", type=(NUMBER, NUMBER), metavar="LO HI", help="Rates the learner is told (the model's own).")
+@click.option("--no-rate-bounds", is_flag=True, help="Tell the learner nothing about rates (ct-kl-ucrl, ct-joint-ucrl, ct-psrl).")
 @click.option("--supports", is_flag=True, help="Tell the learner which jumps are possible; others raise an alarm.")
 @click.option("--events", is_flag=True, help="Tell the learner which events drive which jumps (learners of events need it).")
 @click.option("--safe-action", metavar="ACTION", help="What to advise in a state that the model does not have.")
@@ -63,7 +64,7 @@ def command() -> None:
               help="Answers the old policy may give at an episode's end while another process plans.")
 @json_option
 def create(path: Path, model: str, start: str, learner: str, param: tuple[str, ...], seed: int,
-           rate_bounds: tuple[float, float] | None, supports: bool, events: bool, safe_action: str | None,
+           rate_bounds: tuple[float, float] | None, no_rate_bounds: bool, supports: bool, events: bool, safe_action: str | None,
            forbid: tuple[tuple[str, str], ...], shadow: bool, max_late: int, as_json: bool) -> None:
     """Make a new controller at PATH for the choices and rewards of MODEL, whose rates and jumps it is not told."""
     from sojourn.control.controller import Controller
@@ -72,7 +73,9 @@ def create(path: Path, model: str, start: str, learner: str, param: tuple[str, .
     if not events and getattr(learner_class(learner), "needs_events", False):
         raise ParameterError(f"--learner is {learner}, which learns the rates of declared events, but it would be told none: add "
                              "--events, or choose a learner of jumps (`sojourn learners`). Nothing was made.")
-    known = read_model(model).knowledge(rate_bounds, supports, events)
+    if no_rate_bounds and rate_bounds:
+        raise ParameterError("--rate-bounds and --no-rate-bounds are both given; give one of them. Nothing was made.")
+    known = read_model(model).knowledge("unknown" if no_rate_bounds else rate_bounds, supports, events)
     parameters: dict[str, Any] = {}
     for text in param:
         parameters |= parse_parameters(text)

@@ -96,6 +96,8 @@ def refuse_deep(value: Any, name: str) -> None:
 def refuse_impossible(fold: Fold, holding_time: float) -> None:
     """Refuse a new holding time that no rate within the bounds has, by BEYOND."""
     low, high = fold.told.rate_min, fold.told.rate_max
+    if not fold.told.rates_told:
+        return
     if not 1 / BEYOND / high < holding_time < BEYOND / low:
         raise ReportError(f"holding_time is {holding_time:g}; with rates from {low:g} to {high:g}, as was told, it lies between "
                           f"{1 / BEYOND / high:g} and {BEYOND / low:g}. Check the unit in which times are reported. "

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sojourn.kernels.gain_planning import move_on, proved
 from sojourn.kernels.jit import inner, kernel
 from sojourn.kernels.kl_optimism import chosen
 from sojourn.kernels.kl_row import kl_row, kl_row_reference
 from sojourn.kernels.least_divergence import excess
-from sojourn.kernels.turns import advance
 
 STEPS = 200
 
@@ -87,11 +87,22 @@ def joint_sets(row_start, count, visits, holding_sum, successors, level, rate_mi
     return time, bound
 
 
+@kernel
+def joint_bounds(row_start, count, time, successors, prior_time, level):
+    """Return the threshold x of each pair, inf without data, at a `prior_time` of its own."""
+    bound = np.full(len(prior_time), np.inf)
+    for i in range(len(prior_time)):
+        if row_start[i + 1] > row_start[i]:
+            bound[i] = joint_threshold(count[row_start[i]:row_start[i + 1]], time[i], successors[i], prior_time[i], level)
+    return bound
+
+
 class JointProblem(NamedTuple):
     """The sets as planning needs them: the successors seen from each pair with their counts, and one place more for an unseen one.
 
     Row i has its seen successors in row_start[i] .. row_start[i + 1] - 2.  `support_start` and `support_state` list the possible
-    ones where they are known; where they are not, support_start has no entries and every state is possible.
+    ones where they are known; where they are not, support_start has no entries and every state is possible.  No rate in a set is
+    above its `rate_high`.
     """
 
     pair_start: np.ndarray
@@ -100,6 +111,7 @@ class JointProblem(NamedTuple):
     jumps: np.ndarray
     time: np.ndarray
     bound: np.ndarray
+    rate_high: np.ndarray
     support_start: np.ndarray
     support_state: np.ndarray
     reward: np.ndarray
@@ -262,11 +274,11 @@ def best_unseen(i, u, order, seen, problem):
     return found
 
 
-def joint_bellman_reference(u, problem):
-    """Return (Tu, pair, rate, rows, next_state): T u(s) = u(s) + max (ΣQ b + c)/Λ.  Paper: eq:EVI"""
+def joint_drift_reference(u, problem):
+    """Return (drift, pair, rate, rows, next_state): the largest ΣQ b + c of each state, in real time.  Paper: eq:EVI"""
     p = problem
     n_states = len(p.pair_start) - 1
-    u_next, pair, rate = np.full(n_states, -np.inf), np.zeros(n_states, dtype=np.int64), np.zeros(len(p.reward))
+    drift, pair, rate = np.full(n_states, -np.inf), np.zeros(n_states, dtype=np.int64), np.zeros(len(p.reward))
     rows, next_state = np.zeros(len(p.next_state)), p.next_state.copy()
     for s in range(n_states):
         for i in range(p.pair_start[s], p.pair_start[s + 1]):
@@ -278,16 +290,15 @@ def joint_bellman_reference(u, problem):
             next_state[end - 1] = others[0] if others else s
             gain, rate[i], rows[begin:end] = joint_flow_reference(
                 p.jumps[begin:end - 1], p.reward[i] + u[seen] - u[s], unseen, p.time[i], p.bound[i], p.rate_min, p.rate_max)
-            worth = u[s] + (gain + p.running[i]) / p.rate_max
-            if worth > u_next[s]:
-                u_next[s], pair[s] = worth, i
-    return u_next, pair, rate, rows, next_state
+            if gain + p.running[i] > drift[s]:
+                drift[s], pair[s] = gain + p.running[i], i
+    return drift, pair, rate, rows, next_state
 
 
 @kernel
-def joint_bellman(u, problem):
+def joint_drift(u, problem):
     n_states, n_pairs = len(problem.pair_start) - 1, len(problem.reward)
-    u_next, pair, rate = np.full(n_states, -np.inf), np.zeros(n_states, dtype=np.int64), np.zeros(n_pairs)
+    drift, pair, rate = np.full(n_states, -np.inf), np.zeros(n_states, dtype=np.int64), np.zeros(n_pairs)
     rows, next_state, worth = np.zeros(len(problem.next_state)), problem.next_state.copy(), np.zeros(len(problem.next_state))
     order, seen = np.argsort(-u, kind="mergesort"), np.zeros(n_states, dtype=np.bool_)
     for s in range(n_states):
@@ -295,28 +306,26 @@ def joint_bellman(u, problem):
             begin, end = problem.row_start[i], problem.row_start[i + 1] - 1
             other = best_unseen(i, u, order, seen, problem)
             next_state[end] = other if other >= 0 else s
-            unseen = problem.reward[i] + u[other] - u[s] if other >= 0 else -np.inf
+            unseen = problem.reward[i] + (u[other] - u[s]) if other >= 0 else -np.inf
             for k in range(begin, end):
-                worth[k] = problem.reward[i] + u[next_state[k]] - u[s]
+                worth[k] = problem.reward[i] + (u[next_state[k]] - u[s])
             gain, rate[i] = joint_flow(problem.jumps[begin:end], worth[begin:end], unseen, problem.time[i], problem.bound[i],
                                        problem.rate_min, problem.rate_max, rows[begin:end + 1])
-            value = u[s] + (gain + problem.running[i]) / problem.rate_max
-            if value > u_next[s]:
-                u_next[s] = value
-                pair[s] = i
-    return u_next, pair, rate, rows, next_state
+            if gain + problem.running[i] > drift[s]:
+                drift[s], pair[s] = gain + problem.running[i], i
+    return drift, pair, rate, rows, next_state
 
 
 @kernel
-def joint_optimism(u, tolerance, max_steps, problem, course):
-    """Iterate over the extended model until one Bellman step has span(Tu - u) < tolerance; as kl_optimism."""
+def joint_plan(u, tolerance, max_steps, problem, course):
+    """Look at the extended model until the drifts prove the gain to `tolerance`; as kl_plan."""
     low, high = -np.inf, np.inf
     pair, rate = np.zeros(len(u), dtype=np.int64), np.zeros(len(problem.reward))
     for step in range(max_steps):
-        u_next, pair, rate, rows, next_state = joint_bellman(u, problem)
-        low = (u_next - u).min()
-        high = (u_next - u).max()
-        if high - low < tolerance:
+        drift, pair, rate, rows, next_state = joint_drift(u, problem)
+        low, high = drift.min(), drift.max()
+        model = chosen(problem, next_state, rows, rate)
+        if proved(u, drift, low, high, tolerance, model, pair):
             return pair, rate[pair], low, high, step + 1, True
-        advance(u, u_next, low, high, course, chosen(problem, next_state, rows, rate), pair)
+        move_on(u, drift, low, high, course, model, pair, problem.rate_high)
     return pair, rate[pair], low, high, max_steps, False

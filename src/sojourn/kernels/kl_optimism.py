@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sojourn.kernels.gain_planning import move_on, proved
 from sojourn.kernels.jit import inner, kernel
 from sojourn.kernels.kl_row import STEPS, kl_row, kl_row_reference
 from sojourn.kernels.planning import Model
@@ -206,4 +207,57 @@ def kl_optimism(u, tolerance, max_steps, problem, course):
         if high - low < tolerance:
             return pair, rate[pair], low, high, step + 1, True
         advance(u, u_next, low, high, course, chosen(problem, problem.next_state, rows, rate), pair)
+    return pair, rate[pair], low, high, max_steps, False
+
+
+def kl_drift_reference(u, problem):
+    """Return (drift, pair, rate, rows q): the largest λ (r + Σ q u - u(s)) + c of each state, in real time."""
+    u_next, pair, rate, rows = kl_bellman_reference(u, problem._replace(top_rate=1.0))
+    return u_next - u, pair, rate, rows
+
+
+@kernel
+def kl_drift(u, problem):
+    """See `kl_drift_reference`; the row of a pair that cannot be the best of its state is not worked out."""
+    pair_start, row_start, next_state, probability, radius = (problem.pair_start, problem.row_start, problem.next_state,
+                                                              problem.probability, problem.radius)
+    rate_low, rate_high, reward, running = problem.rate_low, problem.rate_high, problem.reward, problem.running
+    n_states = len(pair_start) - 1
+    drift, pair, rate = np.full(n_states, -np.inf), np.zeros(n_states, dtype=np.int64), rate_low.copy()
+    rows, shortfall, top = probability.copy(), np.empty(len(next_state)), u.max()
+    for k in range(len(next_state)):
+        shortfall[k] = top - u[next_state[k]]
+    for s in range(n_states):
+        below = top - u[s]
+        for i in range(pair_start[s], pair_start[s + 1]):
+            a, b = row_start[i], row_start[i + 1]
+            most = reward[i] + (below - shortfall[a:b].min())  # all of the row on its best successor
+            if most * (rate_high[i] if most >= 0.0 else rate_low[i]) + running[i] <= drift[s]:
+                continue
+            lost = kl_row(probability[a:b], shortfall[a:b], radius[i], rows[a:b], n_states > DENSE)
+            bracket = reward[i] + (below - lost)
+            rate[i] = rate_high[i] if bracket >= 0.0 else rate_low[i]
+            worth = bracket * rate[i] + running[i]
+            if worth > drift[s]:
+                drift[s], pair[s] = worth, i
+    return drift, pair, rate, rows
+
+
+@kernel
+def kl_plan(u, tolerance, max_steps, problem, course):
+    """Look at the extended model in real time until the drifts prove the gain to `tolerance`; u and `course` change in place.
+
+    Returns (pair, rate, low, high, looks, converged), low and high the extremes of the drifts.  How u moves: gain_planning.py.
+    """
+    low, high = -np.inf, np.inf
+    pair, rate = np.zeros(len(u), dtype=np.int64), np.zeros(len(problem.reward))
+    for step in range(max_steps):
+        if problem.pooled:
+            aim(problem.row_start, problem.next_state, np.argmax(u))
+        drift, pair, rate, rows = kl_drift(u, problem)
+        low, high = drift.min(), drift.max()
+        model = chosen(problem, problem.next_state, rows, rate)
+        if proved(u, drift, low, high, tolerance, model, pair):
+            return pair, rate[pair], low, high, step + 1, True
+        move_on(u, drift, low, high, course, model, pair, problem.rate_high)
     return pair, rate[pair], low, high, max_steps, False

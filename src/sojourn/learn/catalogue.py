@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, overload
 
 from sojourn.errors import ParameterError, unknown_name
 from sojourn.learn.streams import Seed
-from sojourn.model.knowledge import Knowledge
+from sojourn.model.knowledge import Bounds, Knowledge
 from sojourn.outside import brought, first_line, object_at
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ _ENTRIES = [
           "regret O(log N) for every N (docs/learners-proofs.md, Theorem 1); at a fixed delta with probability 1 - delta",
           "Robbins 1970 (mixtures); Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 1", sets="joint"),
     Entry("ct-psrl", "sojourn.learn.ct_psrl:CTPSRL", "follows the best policy of a model drawn from a Dirichlet x Gamma posterior",
-          "rewards, rate bounds; supports if told", "nothing in continuous time; heavy tail seen",
+          "rewards; rate bounds and supports if told", "nothing in continuous time; heavy tail seen",
           "Osband, Russo, Van Roy 2013; Ouyang, Gagrani, Nayyar, Jain 2017 (TSDE)"),
     Entry("ct-imed", "sojourn.learn.ct_imed:CTIMED",
           "optimistic posterior sampling; the index N K + log N insists on what it neglects",
@@ -202,7 +202,7 @@ def learner(which: str | type, knowledge: Knowledge, seed: Seed = 0, folder: Pat
     return made
 
 
-def needed_knowledge(model: CTMDP, kind: type, rate_bounds: tuple[float, float] | None = None, supports: bool = False) -> Knowledge:
+def needed_knowledge(model: CTMDP, kind: type, rate_bounds: Bounds | None = None, supports: bool = False) -> Knowledge:
     """Return what a learner of this class says it needs: the events of the model, or else bounds and, if so wished, supports."""
     if getattr(kind, "needs_events", False):
         return model.knowledge(rate_bounds, events=True)

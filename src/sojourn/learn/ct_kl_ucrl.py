@@ -16,9 +16,10 @@ import numpy as np
 from sojourn.errors import ParameterError
 from sojourn.learn.kl_set import KLSet, kl_set
 from sojourn.learn.learner import Plan
-from sojourn.learn.optimism import extended_iteration
+from sojourn.learn.optimism import income_spread, optimistic_plan
 from sojourn.learn.posterior import Posterior
 from sojourn.learn.set_level import SetLevelLearner
+from sojourn.learn.untried import trying
 from sojourn.model.knowledge import Knowledge
 
 MAX_STEPS = 20_000
@@ -31,20 +32,26 @@ class CTKLUCRL(SetLevelLearner):
     `horizon` = N epochs means delta = 1/N.  `radius_scale` multiplies the budget; below 1 there is no guarantee left.  `growth` in
     (0, 1] is the share of its visits by which a pair may grow within a plan; 1 doubles them (alg: CTUCRL).
 
-    Planning stops at span(Tu - u) < w/sqrt(t), w the spread of the rewards per uniformised step (eq:stop has w = 1, for rewards
-    in [0, 1]): a constant running reward changes no decision.
+    Planning stops when the optimistic gain is known to W/sqrt(t), W the spread of the incomes of the pairs tried
+    (learn/optimism.py: income_spread): neither the rate bounds told, however wide, nor a constant running reward change it.
+    (eq:stop has rate_max, for rewards in [0, 1].)
+
+    Without rate bounds (`rate_bounds="unknown"`) rates lie in (0, inf): after one visit an interval is finite.  Untried actions are
+    taken when met, and sought in the least time that the sets allow; every state must be reachable from every other.
     """
 
     exposes: ClassVar[bool] = True
     sets_per_pair: ClassVar[int] = 2
     closes_sets: ClassVar[bool] = True
+    may_lack_rate_bounds: ClassVar[bool] = True
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
                  growth: float = 0.1, seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, delta, horizon, radius_scale, growth, seed)
         self.belief = Posterior(knowledge)
         self.values = np.zeros(knowledge.n_states)
-        self.scale = reward_spread(knowledge)
+        if knowledge.rates_told:
+            reward_spread(knowledge)  # refuses rewards that no float can plan with
         self.known = self.known_now()  # as it was when the last plan was made
 
     def known_now(self, total: float | None = None) -> KLSet:
@@ -54,13 +61,20 @@ class CTKLUCRL(SetLevelLearner):
     def plan(self) -> Plan:
         """Return the optimistic policy, good until some pair's visits have grown by `growth`."""
         self.known = self.known_now()
-        best = extended_iteration(self.known.iteration(), self.knowledge, self.scale / sqrt(self.counts.epoch), self.values,
-                                  MAX_STEPS)
+        if not self.knowledge.rates_told and not self.counts.visits.all():
+            return self.trial()
+        scale = income_spread(self.knowledge, self.known.visits, self.known.rate_low)
+        best = optimistic_plan(self.known.iteration(), self.knowledge, scale / sqrt(self.counts.epoch), self.values, MAX_STEPS)
         self.values = best.values - best.values.min()
         low, high = best.gain_bounds
         info = {"optimistic_gain": high, "optimistic_gain_low": low, "sweeps": best.sweeps,
                 "empty_intervals": self.known.empty_intervals}
         return Plan(best.policy, quota=self.quota(), info=info)
+
+    def trial(self) -> Plan:
+        """Return the plan that takes and seeks untried actions (learn/untried.py)."""
+        return trying(self.known.iteration(), self.knowledge, self.counts.visits == 0, self.quota(), self.counts,
+                      1 / sqrt(self.counts.epoch), MAX_STEPS)
 
     def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
         """Return whether a model with this (P, S) matrix of transitions and these rates is in the confidence sets."""

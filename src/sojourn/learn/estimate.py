@@ -14,9 +14,9 @@ import numpy as np
 from sojourn.errors import ParameterError, ToleranceError, require
 from sojourn.learn.counts import Counts
 from sojourn.learn.joint_set import JointSet
-from sojourn.learn.kl_set import KLSet, kl_set
+from sojourn.learn.kl_set import KLSet, kl_set, rate_sets
 from sojourn.learn.open_set import OpenSet, best_on_mean, open_set
-from sojourn.learn.optimism import extended_iteration
+from sojourn.learn.optimism import income_spread, optimistic_plan
 from sojourn.learn.posterior import Posterior
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import is_number
@@ -126,14 +126,17 @@ def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) ->
     if knowledge.events is not None:
         raise ParameterError("events are declared, and these counts are of jumps, which say nothing of what events pay; use a "
                              "learner of events (such as 'events-psrl'), or knowledge without events.")
+    if not knowledge.rates_told:
+        return _without_bounds(counts, knowledge, confidence)
     level = (1 - confidence) / (2 * knowledge.n_pairs)
     start, after, count = counts.rows()
     share = count / np.repeat(np.maximum(1, counts.visits), np.diff(start))
     tried = counts.visits > 0
     scaled, unit = _in_unit(knowledge)
     gain, pair, sets, worst, radius = (_told if knowledge.supports_known else _untold)(counts, scaled, level)
-    high, hopeful = largest_gain(sets, scaled)
-    low = -largest_gain(worst, alone(scaled, pair))[0]
+    tolerance = precision(sets, scaled, counts.visits)
+    high, hopeful = largest_gain(sets, scaled, tolerance)
+    low = -largest_gain(worst, alone(scaled, pair), tolerance)[0]
     gain, low, high = gain * unit, low * unit, high * unit
     unseen = -np.expm1(-radius)
     if knowledge.support_start is not None:
@@ -160,6 +163,20 @@ def _in_unit(knowledge: Knowledge) -> tuple[Knowledge, float]:
     return replace(knowledge, reward=knowledge.reward / unit, running=knowledge.running / unit, events=None), unit
 
 
+def _without_bounds(counts: Counts, knowledge: Knowledge, confidence: float) -> Estimate:
+    """Return the estimate where no rate bounds are told: a choice never tried may have any rate, and the gain no bound with it."""
+    tried = counts.visits > 0
+    unfinished = np.zeros(len(tried)) if counts.unfinished is None else counts.unfinished
+    low, high = rate_sets(counts.visits, counts.holding_sum, unfinished > 0, (1 - confidence) / (2 * knowledge.n_pairs))
+    ends = (float(low[tried].min()), float(high[tried].max())) if tried.any() else (1.0, 1.0)
+    found = estimated(counts, replace(knowledge, rate_min=ends[0], rate_max=ends[1]), confidence)
+    played = knowledge.pair_table[np.arange(knowledge.n_states), found.policy]
+    least, most = found.gain_bounds
+    bounds = np.where(tried[:, None], found.rate_bounds, np.stack([low, high], axis=1))
+    return replace(found, knowledge=knowledge, rate_bounds=bounds,
+                   gain_bounds=(least if tried[played].all() else -np.inf, most if tried.all() else np.inf))
+
+
 def _told(counts: Counts, knowledge: Knowledge, level: float) -> tuple[float, np.ndarray, KLSet, KLSet, np.ndarray]:
     """Return (gain and pairs of the best policy now, what is open, the same for that policy alone at costs, radii of the rows)."""
     belief = Posterior(knowledge)
@@ -175,12 +192,16 @@ def _untold(counts: Counts, knowledge: Knowledge, level: float) -> tuple[float, 
     return gain, pair, sets, sets.against(pair), sets.problem.radius
 
 
-def largest_gain(sets: KLSet | OpenSet | JointSet, knowledge: Knowledge, within: float = 0.0) -> tuple[float, np.ndarray]:
-    """Return (a bound that no policy on no model of the set exceeds, the policy that comes near it: `within` that at least)."""
+def precision(sets: KLSet | OpenSet | JointSet, knowledge: Knowledge, visits: np.ndarray) -> float:
+    """Return how closely bounds on the gain over these sets are worked out, in reward per unit of time."""
+    return PRECISION * income_spread(knowledge, visits, sets.rate_low)
+
+
+def largest_gain(sets: KLSet | OpenSet | JointSet, knowledge: Knowledge, tolerance: float) -> tuple[float, np.ndarray]:
+    """Return (a bound that no policy on no model of the set exceeds, the policy that comes within `tolerance` of it)."""
     step = np.outer((knowledge.rate_min, knowledge.rate_max), knowledge.reward) + knowledge.running
-    tolerance = max(within, PRECISION * max(float(np.ptp(step)), 1e-300)) / knowledge.rate_max
     try:
-        found = extended_iteration(sets.iteration(), knowledge, tolerance, max_steps=MAX_STEPS)
+        found = optimistic_plan(sets.iteration(), knowledge, tolerance, max_looks=MAX_STEPS)
     except ToleranceError as error:  # what was reached is a bound all the same
         found = error.best  # type: ignore[assignment]
     return min(found.gain, float(step.max())), np.asarray(found.policy)

@@ -17,6 +17,8 @@ class Fixed(Learner):
     Without one it plays the first admissible action of every state.  Probabilities are drawn from its own stream.
     """
 
+    may_lack_rate_bounds = True
+
     def __init__(self, knowledge: Knowledge, policy: Any = None, seed: int | np.random.SeedSequence = 0):
         super().__init__(knowledge, seed)
         self.policy = read_policy(policy, knowledge)

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.kernels.kl_optimism import KLProblem, exponential_interval, kl_optimism, kl_sets
+from sojourn.kernels.kl_optimism import KLProblem, exponential_interval, kl_plan, kl_sets
 from sojourn.learn.counts import Counts
-from sojourn.learn.optimism import TurnIteration
+from sojourn.learn.optimism import DriftIteration
 from sojourn.learn.posterior import Posterior
 
 
@@ -38,14 +38,14 @@ class KLSet:
     rate_high: np.ndarray
     empty_intervals: int
 
-    def iteration(self) -> TurnIteration:
-        """Return how extended iteration (learn/optimism.py) plans over this set."""
+    def iteration(self) -> DriftIteration:
+        """Return how `optimistic_plan` (learn/optimism.py) plans over this set."""
         rows = self.rows
         empirical = self.count / np.repeat(np.maximum(1, self.visits), np.diff(self.row_start))
         after = self.next_state.copy() if rows.pooled else self.next_state
         problem = KLProblem(rows.pair_start, self.row_start, after, empirical, self.row_radius, self.rate_low, self.rate_high,
                             rows.reward, rows.running, rows.rate_max, rows.pooled)
-        return TurnIteration(kl_optimism, problem)
+        return DriftIteration(kl_plan, problem)
 
     def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
         """Return whether a model with this (P, S) matrix of transitions and these rates per pair is in the set."""

@@ -109,6 +109,7 @@ class Learner:
       of arrays that it may change, `info_names` says what it writes to `desk.info`, and `plans_per_call` how many plans take
       about 0.1 s.  A class that replaces `plan` is asked for every plan;
     - `needs_rate_bounds = False`: the rate bounds in its knowledge may be wrong;
+    - `may_lack_rate_bounds = True`: it learns where no rate bounds are told (`knowledge.rates_told`); others are refused there;
     - `exposes = True`: its belief needs jumps and times of the pairs only, so that `expose` may add time without a jump
       (learn/unfinished.py); else such time is joined to complete sojourns before it is told of them;
     - `closes_sets = True`: it plays the best policy of a set that the data leave open, and so tries what keeps that set large: a
@@ -123,6 +124,7 @@ class Learner:
     plans_per_call: int = 1024
     exposes: ClassVar[bool] = False
     needs_rate_bounds: ClassVar[bool] = True
+    may_lack_rate_bounds: ClassVar[bool] = False
     needs_events: ClassVar[bool] = False
     closes_sets: ClassVar[bool] = False
     retired: ClassVar[tuple[str, ...]] = ()  # parameters that do nothing any more, and that saved files may name
@@ -133,6 +135,7 @@ class Learner:
     called: str = ""  # the name it was asked for by, such as "default"
 
     def __new__(cls, *args: Any, **more: Any) -> Self:
+        refuse_untold_rates(cls, args[0] if args else more.get("knowledge"))
         self = super().__new__(cls)
         self.parameters = given_parameters(cls, args, more)
         self.given = plain_parameters(cls, args, more)
@@ -239,6 +242,14 @@ def checked_knowledge(knowledge: Any) -> Knowledge:
         raise ParameterError(f"knowledge is {knowledge!r}; it must be a Knowledge, as from model.knowledge(rate_bounds=(lo, hi)), "
                              "or without a model from Knowledge.from_choices({state: [actions]}, rate_bounds=(lo, hi)).")
     return knowledge
+
+
+def refuse_untold_rates(kind: type[Learner], knowledge: Any) -> None:
+    """Raise if no rate bounds are told and a learner of this class cannot do without."""
+    told = not isinstance(knowledge, Knowledge) or knowledge.rates_told
+    if not (told or kind.may_lack_rate_bounds) and kind.needs_rate_bounds:
+        raise ParameterError(f'{kind.__name__} needs rate bounds, and rate_bounds is "unknown". Give rate_bounds=(lo, hi), or take '
+                             "ct-kl-ucrl, ct-joint-ucrl or ct-psrl, which learn without.")
 
 
 def check_supports(history: History, knowledge: Knowledge) -> None:

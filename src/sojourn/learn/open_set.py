@@ -16,7 +16,8 @@ from scipy.sparse import csc_matrix, csr_matrix, hstack, identity
 from scipy.sparse.linalg import MatrixRankWarning, splu, spsolve
 from scipy.special import gammaln
 
-from sojourn.kernels.kl_optimism import KLProblem, kl_bellman, kl_sets
+from sojourn.kernels.gain_planning import ROUNDING
+from sojourn.kernels.kl_optimism import KLProblem, kl_drift, kl_sets
 from sojourn.learn.counts import Counts
 from sojourn.learn.kl_set import told_intervals
 from sojourn.learn.optimism import TOO_FAR_APART, Improved
@@ -24,7 +25,7 @@ from sojourn.model.knowledge import Knowledge
 
 ROUNDS = 1000  # of policy iteration on the mean model; it needs a handful
 GAINED = 1e-10  # relative: an improvement below this is rounding
-SOLVED = 4  # of so many steps all but one solve for the policy's values; the other is a damped Bellman step
+SOLVED = 4  # of so many steps all but one solve for the policy's values; the other is a damped step of single states
 FAR = 1e7  # values beyond so many times those before come from a policy with several classes
 
 
@@ -44,7 +45,7 @@ class OpenSet:
         return self.problem.rate_high
 
     def iteration(self) -> OpenIteration:
-        """Return how extended iteration (learn/optimism.py) plans over this set."""
+        """Return how `optimistic_plan` (learn/optimism.py) plans over this set."""
         return OpenIteration(self.problem)
 
     def against(self, pair: np.ndarray) -> OpenSet:
@@ -97,17 +98,18 @@ class OpenIteration:
         """Take one step on u, in place."""
         self.next_state[self.free] = np.argmax(u)
         problem = self.problem._replace(next_state=self.next_state)
-        u_next, pair, rate, rows = kl_bellman(u, problem)
-        low, high = float((u_next - u).min()), float((u_next - u).max())
-        converged = high - low < tolerance
+        drift, pair, rate, rows = kl_drift(u, problem)
+        low, high, rate_of = float(drift.min()), float(drift.max()), rate[pair]
+        size = (rate_of * (np.abs(problem.reward[pair]) + np.ptp(u)) + np.abs(problem.running[pair])).max()
+        converged = high - low <= max(tolerance, ROUNDING * float(size))
         if not converged:
             self.step += 1
             values = _values(problem, pair, rate, rows) if self.step % SOLVED else None
             if values is not None and np.abs(values).max() < FAR * (1 + np.abs(u).max() + np.abs(problem.reward).max()):
                 u[:] = values
             else:
-                u += 0.9 * (u_next - u) - 0.9 * low
-        return Improved(pair, rate[pair], 1, low, high, converged)
+                u += 0.9 * (drift - low) / problem.rate_high[pair].max()
+        return Improved(pair, rate_of, 1, low, high, bool(converged))
 
 
 def _values(problem: KLProblem, pair: np.ndarray, rate: np.ndarray, rows: np.ndarray) -> np.ndarray | None:

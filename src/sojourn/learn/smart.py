@@ -25,6 +25,7 @@ class SMART(QLearner):
     """
 
     compiled_act = ACT_AND_LEARN
+    may_lack_rate_bounds = True
 
     def __init__(self, knowledge: Knowledge, step: float = 0.1, step_decay: float = 1e9, exploration: float = 0.2,
                  exploration_decay: float = 1e8, seed: int | np.random.SeedSequence = 0):

@@ -22,7 +22,7 @@ from sojourn.errors import ParameterError
 from sojourn.learn.abilities import called
 from sojourn.learn.certificate import Certificate
 from sojourn.learn.counts import Counts
-from sojourn.learn.estimate import alone, largest_gain
+from sojourn.learn.estimate import alone, largest_gain, precision
 from sojourn.learn.event_counts import EventCounts
 from sojourn.learn.event_estimate import event_estimated
 from sojourn.learn.joint_set import JointSet, joint_set
@@ -52,7 +52,7 @@ def certificate(learner: Any, counts: Counts, knowledge: Knowledge, wanted: With
     _refuse(learner, counts, knowledge)
     sets = joint_set(counts, knowledge, chance / knowledge.n_pairs)
     gain, pair = best_tried(sets, counts, knowledge)
-    tolerance = 0.0 if wanted is None else SLACK * wanted.allowed(gain, gain)
+    tolerance = max(precision(sets, knowledge, counts.visits), 0.0 if wanted is None else SLACK * wanted.allowed(gain, gain))
     high, hopeful = largest_gain(sets, knowledge, tolerance)
     doubt = _doubt(sets, counts)
     if pair is None:
@@ -158,6 +158,8 @@ def _refuse(learner: Any, counts: Counts, knowledge: Knowledge) -> None:
     if counts.scale:
         raise ParameterError(f"{called(learner)!r} leaves out long holding times in its counts (scale {counts.scale:g}), and a "
                              f"certificate needs all of them; {OFFER.replace(' do', ' count them')}.")
+    if not knowledge.rates_told:
+        raise ParameterError("no rate bounds are told, and a certificate needs some; tell rate_bounds=(lo, hi), however wide.")
     if knowledge.events is not None:
         raise ParameterError("events are declared, and counts of jumps say nothing of what events pay; a certificate needs a "
                              "learner of events (such as 'events-ucrl'), or knowledge without events.")

@@ -16,7 +16,7 @@ from sojourn.learn.counts import Counts
 from sojourn.learn.ct_ucrl import CTUCRL
 from sojourn.learn.learner import Plan
 from sojourn.learn.wrapper import Wrapper
-from sojourn.model.knowledge import Knowledge
+from sojourn.model.knowledge import UNTOLD, Knowledge
 from sojourn.model.scalars import at_least, whole
 
 
@@ -44,7 +44,8 @@ class UnknownRatesCTUCRL(Wrapper):
         if reward_range == "auto" and knowledge.running.any():
             raise ParameterError("reward_range is 'auto' and some rewards run with time, so that the range depends on the rates, "
                                  "which this learner does not know; give (low, high).")
-        self.inner = CTUCRL(knowledge, delta, horizon, radius_scale, reward_range, stop, planning, unknown_rewards)
+        inner = knowledge if knowledge.rates_told else replace(knowledge, rate_min=UNTOLD[0], rate_max=UNTOLD[1])
+        self.inner = CTUCRL(inner, delta, horizon, radius_scale, reward_range, stop, planning, unknown_rewards)
         self.inner.counts = Counts(knowledge)  # no truncation while nothing is known about the rates
         self.inner.rng = self.rng
 

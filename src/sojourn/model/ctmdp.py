@@ -12,7 +12,7 @@ import numpy as np
 from sojourn.errors import ModelError
 from sojourn.model.choosing import Policy, chosen_actions
 from sojourn.model.events import EventTable, check_events
-from sojourn.model.knowledge import Knowledge, event_knowledge
+from sojourn.model.knowledge import Bounds, Knowledge, event_knowledge, told_bounds_pair
 from sojourn.model.names import Names, names_of
 from sojourn.model.numbers import index_array, rate_bounds_pair, real_array, shown, spread
 from sojourn.model.validate import ROW_TOLERANCE, require_name, validate
@@ -180,15 +180,17 @@ class CTMDP:
 
     # ---- other views --------------------------------------------------------------------------------------------
 
-    def knowledge(self, rate_bounds: tuple[float, float] | None = None, supports: bool = False, events: bool = False) -> Knowledge:
+    def knowledge(self, rate_bounds: Bounds | None = None, supports: bool = False, events: bool = False) -> Knowledge:
         """Return what a learner may know: admissible pairs, mean lump sums, running rewards, rate bounds, supports if told.
+
+        `rate_bounds` are the model's own where none are given; "unknown" tells the learner none.
 
         With `events` it is told the events, their coefficients and payments (one event per pair and successor where none are
         declared), and no number that was worked out from a rate: rewards are those that no event pays, rate bounds only the given.
         """
         if events:
             return event_knowledge(self, rate_bounds)
-        lo, hi = rate_bounds_pair(rate_bounds) if rate_bounds is not None else self.bounds
+        lo, hi = told_bounds_pair(rate_bounds) if rate_bounds is not None else self.bounds
         if self.rate.min() < lo or self.rate.max() > hi:
             raise ModelError(
                 f"rate_bounds is ({lo!r}, {hi!r}) but the model's rates span [{self.rate.min()!s}, {self.rate.max()!s}]; "

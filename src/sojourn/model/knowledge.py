@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from sojourn.model.explore import Choice
 
 PAY = ("reward", "running", "cost", "running_cost")  # what may be known of a choice, and `next`
-UNTOLD = (1e-12, 1e12)  # the rate bounds of a Knowledge in which none are told
+UNTOLD = (1e-12, 1e12)  # the rate bounds of a Knowledge of events in which none are told
+UNKNOWN = "unknown"  # rate bounds that are not told: rates in (0, inf)
+Bounds = tuple[float, float] | str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Knowledge:
     """Admissible pairs, mean lump sum and running reward per pair, rate bounds; the supports only if told (else None).
+
+    Rate bounds that are not told (`rate_bounds="unknown"`) are 0 and inf; `rates_told` says whether they are.
 
     Without a model: `Knowledge.from_choices({state: {action: what it pays}}, rate_bounds=(lo, hi))`, or `from_arrays`; of events
     whose rates nobody knows, `Knowledge.explore(start, choices)`.
@@ -43,7 +47,7 @@ class Knowledge:
     events: EventTable | None = None
 
     def __post_init__(self) -> None:
-        rate_bounds_pair((self.rate_min, self.rate_max))
+        told_bounds_pair(UNKNOWN if (self.rate_min, self.rate_max) == (0.0, np.inf) else (self.rate_min, self.rate_max))
         object.__setattr__(self, "states", names_of("state", self.states, len(self.pair_start) - 1))
         object.__setattr__(self, "actions", names_of("action", self.actions))
 
@@ -67,6 +71,11 @@ class Knowledge:
     @property
     def supports_known(self) -> bool:
         return self.support_start is not None
+
+    @property
+    def rates_told(self) -> bool:
+        """Whether rate bounds are told."""
+        return self.rate_max < np.inf
 
     @cached_property
     def pair_state(self) -> np.ndarray:
@@ -97,8 +106,10 @@ class Knowledge:
         return spread(per_pair, self.pair_state, self.pair_action, (self.n_states, self.n_actions), fill)
 
     @classmethod
-    def from_choices(cls, choices: Mapping[Any, Any], rate_bounds: tuple[float, float]) -> Knowledge:
+    def from_choices(cls, choices: Mapping[Any, Any], rate_bounds: Bounds) -> Knowledge:
         """Build from what one knows of a system without a model: {state: {action: pay}}, and between which rates its events happen.
+
+        `rate_bounds="unknown"` tells nothing about rates; `ct-kl-ucrl`, `ct-joint-ucrl` and `ct-psrl` learn without.
 
         `pay` is a number (a lump sum), or a mapping with some of `reward`, `running`, `cost`, `running_cost` (as in `Choice`) and
         `next`, the states it can lead to (for all choices or for none).  {state: [actions]} says that nothing is paid, or that it
@@ -106,6 +117,8 @@ class Knowledge:
 
         >>> Knowledge.from_choices({"up": {"run": {"running": 1.0}}, "down": {"repair": -2.0, "rush": -5.0}}, (0.01, 10))
         <Knowledge: 2 states, 3 pairs, rates in [0.01, 10], supports unknown>
+        >>> Knowledge.from_choices({"up": ["run"], "down": ["repair", "rush"]}, rate_bounds="unknown")
+        <Knowledge: 2 states, 3 pairs, rates unknown, supports unknown>
         """
         return known_choices(choices, rate_bounds)
 
@@ -127,9 +140,12 @@ class Knowledge:
         return explored(start, choices, max_states, label, rate_bounds)
 
     @classmethod
-    def from_arrays(cls, reward: Any, rate_bounds: tuple[float, float], running: Any = None, admissible: Any = None,
+    def from_arrays(cls, reward: Any, rate_bounds: Bounds, running: Any = None, admissible: Any = None,
                     states: Sequence[Any] | None = None, actions: Sequence[Any] | None = None) -> Knowledge:
-        """Build from tables: reward (S, A), rate_bounds (lo, hi), optional running (S, A) and admissible (S, A)."""
+        """Build from tables: reward (S, A), rate_bounds (lo, hi), optional running (S, A) and admissible (S, A).
+
+        `rate_bounds="unknown"` tells nothing about rates.
+        """
         table = real_array("reward", reward)
         if table.ndim != 2:
             raise ModelError(f"reward has shape {table.shape}; it must be (states, actions).")
@@ -144,7 +160,7 @@ class Knowledge:
             if bad.size:
                 s, a = map(int, bad[0])
                 raise ModelError(f"{name}[{s}, {a}] is {values[s, a]}; it must be finite where the pair is admissible.")
-        lo, hi = rate_bounds_pair(rate_bounds)
+        lo, hi = told_bounds_pair(rate_bounds)
         return cls(
             pair_start=np.concatenate([[0], np.cumsum(mask.sum(axis=1))]).astype(np.int64),
             pair_action=np.nonzero(mask)[1].astype(np.int64),
@@ -158,20 +174,33 @@ class Knowledge:
             names, more = ", ".join(self.events.names[:8]), self.events.n_events > 8
             return f"<Knowledge: {self.n_states} states, {self.n_pairs} pairs, events {names}{', ...' if more else ''}>"
         told = "supports known" if self.supports_known else "supports unknown"
-        rates = f"rates in [{self.rate_min:g}, {self.rate_max:g}]"
+        rates = f"rates in [{self.rate_min:g}, {self.rate_max:g}]" if self.rates_told else "rates unknown"
         return f"<Knowledge: {self.n_states} states, {self.n_pairs} pairs, {rates}, {told}>"
 
 
-def event_knowledge(model: CTMDP, rate_bounds: tuple[float, float] | None = None) -> Knowledge:
+def told_bounds_pair(value: Any) -> tuple[float, float]:
+    """Return (rate_min, rate_max), checked; (0, inf) where `value` is "unknown".
+
+    >>> told_bounds_pair((1, 2)), told_bounds_pair("unknown")
+    ((1.0, 2.0), (0.0, inf))
+    """
+    if isinstance(value, str):
+        if value != UNKNOWN:
+            raise ModelError(f'rate_bounds is {value!r}; it must be a pair (rate_min, rate_max), or "unknown" if none are known.')
+        return 0.0, np.inf
+    return rate_bounds_pair(value)
+
+
+def event_knowledge(model: CTMDP, rate_bounds: Bounds | None = None) -> Knowledge:
     """Return what a learner of events may know of a model: the structure, and nothing worked out from the values of rates."""
     table = events_of(model).told()
-    low, high = UNTOLD if rate_bounds is None else rate_bounds_pair(rate_bounds)
+    low, high = UNTOLD if rate_bounds is None or rate_bounds == UNKNOWN else rate_bounds_pair(rate_bounds)
     return Knowledge(pair_start=model.pair_start, pair_action=model.pair_action, reward=table.reward, running=table.running,
                      rate_min=low, rate_max=high, states=model.states, actions=model.actions, support_start=model.row_start,
                      support_state=model.next_state, events=table)
 
 
-def known_choices(choices: Any, rate_bounds: tuple[float, float]) -> Knowledge:
+def known_choices(choices: Any, rate_bounds: Bounds) -> Knowledge:
     """Return the knowledge in {state: {action: pay}}; see `Knowledge.from_choices`."""
     if not isinstance(choices, Mapping) or not choices:
         raise ModelError(f"choices is {shown(choices)}; it must be a mapping {{state: {{action: what it pays}}}}.")
@@ -192,7 +221,7 @@ def known_choices(choices: Any, rate_bounds: tuple[float, float]) -> Knowledge:
         s, a = rows[[not x for x in told].index(True)][:2]
         raise ModelError(f"{list(actions)[a]!r} in {states[s]!r} does not say where it can lead (`next`), and others do; say it of "
                          "all or of none.")
-    lo, hi = rate_bounds_pair(rate_bounds)
+    lo, hi = told_bounds_pair(rate_bounds)
     supports: dict[str, Any] = {}
     if any(told):
         supports = {"support_start": np.concatenate([[0], np.cumsum([len(x or ()) for x in told])]).astype(np.int64),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from sojourn.errors import FileError, ModelError
 from sojourn.model.events import EventTable
-from sojourn.model.knowledge import Knowledge
+from sojourn.model.knowledge import UNKNOWN, Knowledge
 from sojourn.model.names import Names, decoded, encoded
 from sojourn.model.numbers import shown
 
@@ -23,8 +24,10 @@ def knowledge_tree(knowledge: Knowledge) -> dict[str, Any]:
     >>> sorted(knowledge_tree(make("two-state").knowledge()))
     ['actions', 'pair_action', 'pair_start', 'rate_max', 'rate_min', 'reward', 'running', 'states']
     """
-    tree: dict[str, Any] = {}
+    tree: dict[str, Any] = {} if knowledge.rates_told else {"rate_bounds": UNKNOWN}
     for part in fields(knowledge):
+        if part.name in ("rate_min", "rate_max") and not knowledge.rates_told:
+            continue
         value = getattr(knowledge, part.name)
         if isinstance(value, Names):
             tree[part.name] = names_tree(value)
@@ -40,6 +43,9 @@ def knowledge_tree(knowledge: Knowledge) -> dict[str, Any]:
 def knowledge_from(tree: dict[str, Any]) -> Knowledge:
     """Return the knowledge that `knowledge_tree` described."""
     parts: dict[str, Any] = dict(tree)
+    if parts.get("rate_bounds") == UNKNOWN and not {"rate_min", "rate_max"} & parts.keys():
+        del parts["rate_bounds"]
+        parts |= {"rate_min": 0.0, "rate_max": inf}
     for name in ("states", "actions"):
         parts[name] = names_from(name.removesuffix("s"), tree[name])
     if "events" in tree:

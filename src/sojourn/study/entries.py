@@ -18,6 +18,7 @@ from sojourn.learn.saving import meant_parameters, saved_parameters
 from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.events import EventTable
+from sojourn.model.knowledge import UNKNOWN
 from sojourn.model.names import Names, decoded, encoded
 from sojourn.model.pack import canonical, digest, pack, storable, unpack
 
@@ -59,11 +60,13 @@ class LearnerEntry:
     supports: bool = False
     folder: Path | None = None  # of the study file, where a file `module.py` is found
     legacy: bool = False  # what it says means what it meant before its class had the parameters that files always name
+    rates_told: bool = True  # False: rate_bounds = "unknown"
 
     @cached_property
     def key(self) -> str:
         """What decides its behaviour: name, parameters, what it is told, and for a class that is not ours its source."""
         parts = {"name": self.name, "home": self.home, "parameters": self.keyed_parameters(), "supports": self.supports}
+        parts |= {} if self.rates_told else {"rate_bounds": UNKNOWN}
         ours = not self.home and LEARNERS[self.name].built_in
         return digest(canonical(parts), "" if ours else source_digest(self.kind))
 
@@ -80,7 +83,7 @@ class LearnerEntry:
         """What a study file would say."""
         said: dict[str, Any] = {"class": self.home} if self.home else {"name": self.name}
         said |= {"label": self.label} | self.parameters
-        return said | ({"supports": True} if self.supports else {})
+        return said | ({"supports": True} if self.supports else {}) | ({} if self.rates_told else {"rate_bounds": UNKNOWN})
 
     @property
     def entry(self) -> Entry:
@@ -90,7 +93,7 @@ class LearnerEntry:
     @property
     def knows(self) -> str:
         """What the learner knew before it started, in words for the tables."""
-        told = self.entry.knows
+        told = self.entry.knows if self.rates_told else f"{self.entry.knows}; no rate bounds told"
         return told + (", supports" if self.supports and "support" not in told else "")
 
     @property
@@ -114,7 +117,7 @@ class LearnerEntry:
 
     def make(self, model: CTMDP, seed: Seed) -> Any:
         """Return a new learner for `model`, its randomness addressed by `seed`."""
-        knowledge = needed_knowledge(model, self.kind, supports=self.supports)
+        knowledge = needed_knowledge(model, self.kind, None if self.rates_told else UNKNOWN, self.supports)
         which = self.home or self.name
         given = meant_parameters(self.kind, self.parameters) if self.legacy else self.parameters
         return learner_for(model, which, knowledge=knowledge, seed=seed, parameters=given, folder=self.folder)
@@ -136,7 +139,7 @@ class LearnerEntry:
             return []
         allowed = sorted(self.settings)
         return [
-            unknown_name(f"parameter of {self.name or self.home}", p, [*allowed, "label", "supports"])
+            unknown_name(f"parameter of {self.name or self.home}", p, [*allowed, "label", "supports", "rate_bounds"])
             for p in self.parameters
             if p not in allowed
         ]

@@ -37,6 +37,7 @@ def entry_said(stored: StoredLearner, store: Store) -> LearnerEntry:
     """Return the learner that a store speaks of, as it was said."""
     said: dict[str, Any] = dict(stored.source["said"])
     name, home, supports = said.pop("name", ""), said.pop("class", ""), said.pop("supports", False)
-    found = LearnerEntry(said.pop("label"), name, home, said, supports, store.path.parent if home else None)
+    told = said.pop("rate_bounds", None) is None
+    found = LearnerEntry(said.pop("label"), name, home, said, supports, store.path.parent if home else None, rates_told=told)
     older = replace(found, legacy=name in LEARNERS.built_in)  # classes of others are not imported to look at a store
     return older if older.legacy and older.key == stored.key else found

@@ -19,6 +19,7 @@ from sojourn.learn.catalogue import LEARNERS
 from sojourn.model.closeness import Within
 from sojourn.model.ctmdp import CTMDP
 from sojourn.model.files import file_path, load, regular_file
+from sojourn.model.knowledge import UNKNOWN
 from sojourn.model.names import decoded
 from sojourn.model.numbers import shown
 from sojourn.model.pack import storable
@@ -304,14 +305,21 @@ def _learner(entry: Any, number: int, folder: Path | None, problems: list[str]) 
         problems.append(f"{where}: {unknown_name('learner', name, LEARNERS)}")
         return None
     parameters = {
-        k: list(v) if isinstance(v, tuple) else v for k, v in entry.items() if k not in ("name", "class", "label", "supports")
+        k: list(v) if isinstance(v, tuple) else v
+        for k, v in entry.items()
+        if k not in ("name", "class", "label", "supports", "rate_bounds")
     }
     label = entry.get("label") or _default_label(name or str(home).partition(":")[2], parameters)
     supports = entry.get("supports", False)
     if not _is_text(label) or not isinstance(supports, bool):
         problems.append(f"{where}: label is {label!r} and supports is {supports!r}; they must be {TEXT}, and true or false.")
         return None
-    found = LearnerEntry(label, name, home, parameters, supports, folder if home else None)
+    if entry.get("rate_bounds", UNKNOWN) != UNKNOWN:
+        problems.append(f'{where}: rate_bounds is {shown(entry["rate_bounds"])}; a learner is told those of the model, or none: '
+                        '"unknown". Bounds are given to the model.')
+        return None
+    found = LearnerEntry(label, name, home, parameters, supports, folder if home else None,
+                         rates_told="rate_bounds" not in entry)
     wrong = [
         f"{key} is {shown(value)}; a parameter must be a finite number, a text, true, false, or a list or table of these."
         for key, value in parameters.items()
