@@ -13,6 +13,7 @@ from sojourn.testing import negative_gain
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "examples" / "outside")]
 
+import attained_edge  # noqa: E402
 import attained_lemmas  # noqa: E402
 
 from outside_learners.attains import Attains  # noqa: E402
@@ -123,6 +124,27 @@ def test_it_tries_a_critical_pair_as_often_as_the_theorem_says():
     wanted = (log + 4 * np.log(1 + log)) / found.least_divergence[0, 1]
     assert 0.8 * wanted < np.median([table[0, 1] for table in visits]) < 3 * wanted
     assert found.least_divergence[2, 0] == np.inf and max(table[2, 0] for table in visits) < wanted
+
+
+@pytest.mark.parametrize("gain_below", [False, True])
+@pytest.mark.parametrize("due", [False, True])
+def test_beside_a_pair_on_the_edge_three_u_above_v_makes_the_fitted_divergence_finite(gain_below, due):
+    """Mean times 1 + u and 1 + v: not the sign of the gain's error decides, but that of 3u - v, as docs/attained.md says."""
+    u, v = {(False, False): (-2, 1), (False, True): (1, -2), (True, False): (-1, 2), (True, True): (2, -1)}[gain_below, due]
+    u, v = 1e-4 * u, 1e-4 * v
+    gain = 2 / (2 + u + v)
+    assert (gain < 1) == gain_below and (3 * u > v) == due
+    nats, rate, _ = least_divergence_reference(np.ones(1), np.array([gain * (1 + u) - 2]), 0.0, 1.0, 1.5, 0.0, gain, 0.5, 2.0)
+    assert np.isfinite(nats) == due
+    assert not due or (0.306 < nats < 1 - np.log(2) and 1.99 < rate < 2)
+
+
+def test_only_without_its_margin_it_tries_a_pair_on_the_edge_for_ever():
+    ends = 1e4, 1e13
+    without, with_margin = (np.array([attained_edge.tries(margin, seed, ends) for seed in range(4)]) for margin in (0.0, 0.01))
+    assert (with_margin[:, 0] == with_margin[:, 1]).all()
+    assert np.median(without[:, 1]) > np.log(1e13) / attained_edge.NATS
+    assert without[:, 1].mean() > without[:, 0].mean() + 20
 
 
 def test_what_it_has_become_can_be_saved():
