@@ -34,7 +34,7 @@ from sojourn.zoo.catalogue import families, make
 NAMES = ("ct-kl-ucrl", "ct-joint-ucrl")
 MODELS = ("three-state", "river-swim", "maintenance")
 SETUPS: dict[str, Callable[[int], dict[str, Any]]] = {
-    "old": lambda epochs: {"delta": 0.01, "growth": 1.0},
+    "old": lambda epochs: {"delta": 0.01, "growth": 1.0, "planning": "uniformised"},
     "new": lambda epochs: {},
     "tenth": lambda epochs: {"delta": 0.01},
     "level": lambda epochs: {"growth": 1.0},

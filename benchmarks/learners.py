@@ -38,7 +38,7 @@ GOLDEN = Path(__file__).parent.parent / "tests" / "data" / "golden"
 GOLDEN_NAMES = ("boundary_cases", "ties", "machine_maintenance")  # three_state and miller_n3_m3 are in the zoo
 FRESH = tuple(range(7301, 7313))
 LARGE = 20  # states: above it `--instances small` leaves an instance out
-FIXED: dict[str, Any] = {"delta": 0.01, "growth": 1.0}  # the defaults that the rows of learners.jsonl were made with
+FIXED: dict[str, Any] = {"delta": 0.01, "growth": 1.0, "planning": "uniformised"}  # defaults when learners.jsonl was made
 GIVEN: dict[str, dict[str, Any]] = {"ct-ucrl": {"delta": 0.01}, "ct-kl-ucrl": FIXED, "ct-joint-ucrl": FIXED}
 
 

@@ -31,7 +31,8 @@ def test_the_summary_and_the_report_of_a_study_say_which_values_were_used(tmp_pa
                           store=tmp_path / "values.sqlite").run(workers=1)
     used = study.summary().settings
     assert used["ct-ucrl"]["delta"] == 0.01
-    assert used["ct-kl-ucrl (horizon=40)"] == {"delta": 1 / 40, "horizon": 40, "radius_scale": 1.0, "growth": 0.1}
+    assert used["ct-kl-ucrl (horizon=40)"] == {"delta": 1 / 40, "horizon": 40, "radius_scale": 1.0, "growth": 0.1,
+                                             "planning": "real-time"}
     assert "exploration" not in used["ct-ucrl-unknown-rates"]  # another one on each model
     assert "ct-ucrl: delta = 0.01, " in str(study.summary())
     assert "delta = 0.025" in study.report(tmp_path / "page.md").read_text()

@@ -46,7 +46,8 @@ def test_the_result_says_which_parameters_were_used():
     ran = run("two-state", "--learner", "ct-ucrl", "--epochs", 100)
     assert "parameters     delta = 0.01, radius_scale = 1.0, stop = printed" in ran.out
     told = json.loads(run("two-state", "--learner", "ct-kl-ucrl", "--horizon", 500, "--epochs", 100, "--json").out)
-    assert told["parameters"] == {"delta": 0.002, "horizon": 500.0, "radius_scale": 1.0, "growth": 0.1}
+    assert told["parameters"] == {"delta": 0.002, "horizon": 500.0, "radius_scale": 1.0, "growth": 0.1,
+                                  "planning": "real-time"}
 
 
 def test_a_learner_whose_sets_rule_out_nothing_yet_says_so_and_what_makes_them_smaller():

@@ -8,6 +8,8 @@ import pytest
 from sojourn.kernels.jit import from_python
 from sojourn.kernels.joint_optimism import (
     JointProblem,
+    joint_bellman,
+    joint_bellman_reference,
     joint_bounds,
     joint_drift,
     joint_drift_reference,
@@ -97,8 +99,9 @@ def test_a_look_at_drifts_over_joint_sets_is_the_one_written_plainly(supports):
     for _ in range(60):
         problem = problem_of(rng, supports)
         u = rng.normal(size=len(problem.pair_start) - 1)
-        for found, expected in zip(joint_drift(u, problem), joint_drift_reference(u, problem)):
-            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+        for kernel, reference in ((joint_drift, joint_drift_reference), (joint_bellman, joint_bellman_reference)):
+            for found, expected in zip(kernel(u, problem), reference(u, problem)):
+                np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_the_threshold_is_the_one_written_plainly():

@@ -24,8 +24,10 @@ from sojourn.study.study import Study
 
 OLD = Path(__file__).parents[1] / "data" / "doubling"
 EXPECTED = json.loads((OLD / "expected.json").read_text())
-MEANT = {"default": {"delta": 0.01, "growth": 1.0}, "delta": {"delta": 0.05, "growth": 1.0},
-         "horizon": {"delta": 1e-3, "horizon": 1000, "growth": 1.0}}
+THEN = {"growth": 1.0, "planning": "uniformised"}
+MEANT = {"default": {"delta": 0.01, **THEN}, "delta": {"delta": 0.05, **THEN},
+         "horizon": {"delta": 1e-3, "horizon": 1000, **THEN}}
+NOW = {"growth": 0.1, "planning": "real-time"}
 HEAD = {"name": "doubling", "epochs": 600, "replications": 2, "seed": 7, "checkpoints": [600]}
 LEARNERS = [{"name": name, **given} for name in ("ct-kl-ucrl", "ct-joint-ucrl")
             for given in ({}, {"delta": 0.05}, {"horizon": 1000})]
@@ -69,7 +71,7 @@ def test_a_controller_goes_on_decision_for_decision(name, tmp_path):
 
 def test_a_new_controller_says_which_growth_it_has(tmp_path):
     known = sojourn.make("three-state").knowledge()
-    for given, shown in (({}, {"growth": 0.1}), ({"delta": 0.01}, {"delta": 0.01, "growth": 0.1})):
+    for given, shown in (({}, NOW), ({"delta": 0.01}, {"delta": 0.01, **NOW})):
         with Controller.create(tmp_path / str(len(given)), known, "ct-kl-ucrl", "A", parameters=given) as controller:
             controller.report(1, 0.5, "B")
         with Controller.open(tmp_path / str(len(given))) as controller:
@@ -91,11 +93,11 @@ def test_the_learner_of_a_run_goes_on_decision_for_decision(name, tmp_path):
 def test_a_learner_with_todays_defaults_refuses_a_saved_state_of_then():
     saved = Session.load(OLD / "ct-kl-ucrl-default.session").save()["learner"]
     known = sojourn.make("three-state").knowledge()
-    for name in ("delta", "growth"):
+    for name in ("delta", "growth", "planning"):
         del saved["parameters"][name]
     with pytest.raises(ParameterError, match=r"with delta = 0\.01, this one has delta = None"):
         made("ct-kl-ucrl", known).restore(saved)
-    made("ct-kl-ucrl", known, delta=0.01, growth=1.0).restore(saved)
+    made("ct-kl-ucrl", known, delta=0.01, **THEN).restore(saved)
 
 
 def test_what_other_learners_were_given_means_what_it_meant():
@@ -148,8 +150,9 @@ def test_a_store_goes_on_as_it_began_and_says_so(old):
     said = run_into(old, study())[1]
     assert len(said) == 6 and all("growth = 1.0" in sentence for sentence in said)
     assert said[0] == (
-        "'ct-kl-ucrl' goes on as its results were begun: with delta = 0.01 and growth = 1.0, which a study that does not say "
-        "delta or growth meant then. In a new store it has today's defaults (`sojourn learners`); write delta = 0.01, growth = 1.0 "
+        "'ct-kl-ucrl' goes on as its results were begun: with delta = 0.01 and growth = 1.0 and planning = uniformised, which a "
+        "study that does not say delta or growth or planning meant then. In a new store it has today's defaults (`sojourn "
+        "learners`); write delta = 0.01, growth = 1.0, planning = uniformised "
         'and label = "ct-kl-ucrl" to have these there.')
 
 
@@ -178,7 +181,7 @@ def test_todays_defaults_have_other_keys_and_results_and_are_not_mixed_with_thos
 
 def test_a_fixed_delta_and_doubling_written_out_are_the_results_of_then(old, tmp_path):
     """Same keys and numbers, so that they count as the same; only the old default had a key of its own."""
-    written = [{**entry, "growth": 1, "label": label} for entry, label in zip(LEARNERS, [
+    written = [{**entry, **THEN, "label": label} for entry, label in zip(LEARNERS, [
         "ct-kl-ucrl", "ct-kl-ucrl (delta=0.05)", "ct-kl-ucrl (horizon=1000)", "ct-joint-ucrl", "ct-joint-ucrl (delta=0.05)",
         "ct-joint-ucrl (horizon=1000)"], strict=True) if "delta" in entry or "horizon" in entry]
     new = tmp_path / "new.sqlite"

@@ -156,7 +156,15 @@ def test_a_radius_scale_whose_level_would_leave_the_floats_is_refused(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_not_said_is_not_among_the_settings(name):
-    known = MODEL.knowledge()
-    assert made(name, known).settings == {"radius_scale": 1.0, "growth": 0.1}
-    assert made(name, known, horizon=50).settings == {"delta": 0.02, "horizon": 50, "radius_scale": 1.0, "growth": 0.1}
+    known, plain = MODEL.knowledge(), {"radius_scale": 1.0, "growth": 0.1, "planning": "real-time"}
+    assert made(name, known).settings == plain
+    assert made(name, known, horizon=50).settings == {"delta": 0.02, "horizon": 50, **plain}
     assert learner_class(name)(known).delta is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_planning_in_uniformised_steps_needs_rate_bounds(name):
+    with pytest.raises(ParameterError, match="planning is 'uniformised' and no rate bounds are told"):
+        made(name, MODEL.knowledge(rate_bounds="unknown"), planning="uniformised")
+    with pytest.raises(ParameterError, match="planning is 'fast'"):
+        made(name, MODEL.knowledge(), planning="fast")

@@ -58,7 +58,8 @@ def test_the_numbers_that_go_on_are_those_of_the_horizon_written_out(tmp_path):
     old = copy(GOLDEN, tmp_path / "old.sqlite")
     run_into(old, study())
     explicit = [{**LEARNERS[0], "horizon": 60, "label": "ct-ucrl"},
-                {**LEARNERS[1], "horizon": 60, "growth": 1, "label": "ct-kl-ucrl (radius_scale=0.5)"}]  # doubled, as then
+                {**LEARNERS[1], "horizon": 60, "growth": 1, "planning": "uniformised",  # as then
+                 "label": "ct-kl-ucrl (radius_scale=0.5)"}]
     done, said = run_into(tmp_path / "new.sqlite", study(explicit))
     assert done.replications == 4 and said == []
     with Store(old) as one, Store(tmp_path / "new.sqlite") as two:

@@ -18,6 +18,7 @@ from sojourn.kernels.jit import inner, kernel
 from sojourn.kernels.kl_optimism import chosen
 from sojourn.kernels.kl_row import kl_row, kl_row_reference
 from sojourn.kernels.least_divergence import excess
+from sojourn.kernels.turns import advance
 
 STEPS = 200
 
@@ -328,4 +329,49 @@ def joint_plan(u, tolerance, max_steps, problem, course):
         if proved(u, drift, low, high, tolerance, model, pair):
             return pair, rate[pair], low, high, step + 1, True
         move_on(u, drift, low, high, course, model, pair, problem.rate_high)
+    return pair, rate[pair], low, high, max_steps, False
+
+
+def joint_bellman_reference(u, problem):
+    """Return (Tu, pair, rate, rows, next_state): T u(s) = u(s) + max (ΣQ b + c)/Λ.  Paper: eq:EVI"""
+    drift, *rest = joint_drift_reference(u, problem)
+    return u + drift / problem.rate_max, *rest
+
+
+@kernel
+def joint_bellman(u, problem):
+    """See `joint_bellman_reference`; the order of its sums is the one that saved sessions and studies began with."""
+    n_states, n_pairs = len(problem.pair_start) - 1, len(problem.reward)
+    u_next, pair, rate = np.full(n_states, -np.inf), np.zeros(n_states, dtype=np.int64), np.zeros(n_pairs)
+    rows, next_state, worth = np.zeros(len(problem.next_state)), problem.next_state.copy(), np.zeros(len(problem.next_state))
+    order, seen = np.argsort(-u, kind="mergesort"), np.zeros(n_states, dtype=np.bool_)
+    for s in range(n_states):
+        for i in range(problem.pair_start[s], problem.pair_start[s + 1]):
+            begin, end = problem.row_start[i], problem.row_start[i + 1] - 1
+            other = best_unseen(i, u, order, seen, problem)
+            next_state[end] = other if other >= 0 else s
+            unseen = problem.reward[i] + u[other] - u[s] if other >= 0 else -np.inf
+            for k in range(begin, end):
+                worth[k] = problem.reward[i] + u[next_state[k]] - u[s]
+            gain, rate[i] = joint_flow(problem.jumps[begin:end], worth[begin:end], unseen, problem.time[i], problem.bound[i],
+                                       problem.rate_min, problem.rate_max, rows[begin:end + 1])
+            value = u[s] + (gain + problem.running[i]) / problem.rate_max
+            if value > u_next[s]:
+                u_next[s] = value
+                pair[s] = i
+    return u_next, pair, rate, rows, next_state
+
+
+@kernel
+def joint_optimism(u, tolerance, max_steps, problem, course):
+    """Iterate over the extended model until one Bellman step has span(Tu - u) < tolerance; as kl_optimism."""
+    low, high = -np.inf, np.inf
+    pair, rate = np.zeros(len(u), dtype=np.int64), np.zeros(len(problem.reward))
+    for step in range(max_steps):
+        u_next, pair, rate, rows, next_state = joint_bellman(u, problem)
+        low = (u_next - u).min()
+        high = (u_next - u).max()
+        if high - low < tolerance:
+            return pair, rate[pair], low, high, step + 1, True
+        advance(u, u_next, low, high, course, chosen(problem, next_state, rows, rate), pair)
     return pair, rate[pair], low, high, max_steps, False

@@ -16,8 +16,8 @@ from sojourn.learn.counts import pairs_of
 from sojourn.learn.ct_kl_ucrl import MAX_STEPS, reward_spread
 from sojourn.learn.joint_set import First, JointSet, joint_set
 from sojourn.learn.learner import History, Plan, check_supports
-from sojourn.learn.optimism import income_spread, optimistic_plan
-from sojourn.learn.set_level import SetLevelLearner
+from sojourn.learn.optimism import extended_iteration, income_spread, optimistic_plan
+from sojourn.learn.set_level import REAL_TIME, UNIFORMISED, SetLevelLearner
 from sojourn.learn.untried import trying
 from sojourn.model.knowledge import Knowledge
 
@@ -31,6 +31,7 @@ class CTJointUCRL(SetLevelLearner):
 
     Planning stops when the optimistic gain is known to W/t, W the spread of the incomes of the pairs tried, so near-ties are told
     apart as soon as the data can.
+    `planning="uniformised"` plans as files of before do: in uniformised steps, to the scale of the rate bounds told.
 
     Without rate bounds (`rate_bounds="unknown"`) the first sojourn of a pair is its unit of time and is not counted, so that a pair
     is untried until its second visit; else as `ct-kl-ucrl` does.
@@ -44,8 +45,8 @@ class CTJointUCRL(SetLevelLearner):
     sets_per_pair: ClassVar[int] = 1
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
-                 growth: float = 0.1, seed: int | np.random.SeedSequence = 0):
-        super().__init__(knowledge, delta, horizon, radius_scale, growth, seed)
+                 growth: float = 0.1, planning: str = REAL_TIME, seed: int | np.random.SeedSequence = 0):
+        super().__init__(knowledge, delta, horizon, radius_scale, growth, planning, seed)
         self.values = np.zeros(knowledge.n_states)
         self.first = None if knowledge.rates_told else First(knowledge.n_pairs)
         if knowledge.rates_told:
@@ -63,8 +64,12 @@ class CTJointUCRL(SetLevelLearner):
         if known.open.any() and not self.knowledge.rates_told:
             return trying(known.iteration(), self.knowledge, known.open, self.quota(), self.counts, 1 / self.counts.epoch,
                           MAX_STEPS)
-        tolerance = income_spread(self.knowledge, self.counts.visits, known.rate_low) / self.counts.epoch
-        best = optimistic_plan(known.iteration(), self.knowledge, tolerance, self.values, MAX_STEPS)
+        if self.planning == UNIFORMISED:
+            tolerance = reward_spread(self.knowledge) / self.counts.epoch
+            best = extended_iteration(known.uniformised(), self.knowledge, tolerance, self.values, MAX_STEPS)
+        else:
+            tolerance = income_spread(self.knowledge, self.counts.visits, known.rate_low) / self.counts.epoch
+            best = optimistic_plan(known.iteration(), self.knowledge, tolerance, self.values, MAX_STEPS)
         self.values = best.values - best.values.min()
         low, high = best.gain_bounds
         info = {"optimistic_gain": high, "optimistic_gain_low": low, "sweeps": best.sweeps}

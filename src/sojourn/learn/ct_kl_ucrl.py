@@ -16,9 +16,9 @@ import numpy as np
 from sojourn.errors import ParameterError
 from sojourn.learn.kl_set import KLSet, kl_set
 from sojourn.learn.learner import Plan
-from sojourn.learn.optimism import income_spread, optimistic_plan
+from sojourn.learn.optimism import Optimistic, extended_iteration, income_spread, optimistic_plan
 from sojourn.learn.posterior import Posterior
-from sojourn.learn.set_level import SetLevelLearner
+from sojourn.learn.set_level import REAL_TIME, UNIFORMISED, SetLevelLearner
 from sojourn.learn.untried import trying
 from sojourn.model.knowledge import Knowledge
 
@@ -35,6 +35,7 @@ class CTKLUCRL(SetLevelLearner):
     Planning stops when the optimistic gain is known to W/sqrt(t), W the spread of the incomes of the pairs tried
     (learn/optimism.py: income_spread): neither the rate bounds told, however wide, nor a constant running reward change it.
     (eq:stop has rate_max, for rewards in [0, 1].)
+    `planning="uniformised"` plans as files of before do: in uniformised steps, to the scale of the rate bounds told.
 
     Without rate bounds (`rate_bounds="unknown"`) rates lie in (0, inf): after one visit an interval is finite.  Untried actions are
     taken when met, and sought in the least time that the sets allow; every state must be reachable from every other.
@@ -46,8 +47,8 @@ class CTKLUCRL(SetLevelLearner):
     may_lack_rate_bounds: ClassVar[bool] = True
 
     def __init__(self, knowledge: Knowledge, delta: float | None = None, horizon: float | None = None, radius_scale: float = 1.0,
-                 growth: float = 0.1, seed: int | np.random.SeedSequence = 0):
-        super().__init__(knowledge, delta, horizon, radius_scale, growth, seed)
+                 growth: float = 0.1, planning: str = REAL_TIME, seed: int | np.random.SeedSequence = 0):
+        super().__init__(knowledge, delta, horizon, radius_scale, growth, planning, seed)
         self.belief = Posterior(knowledge)
         self.values = np.zeros(knowledge.n_states)
         if knowledge.rates_told:
@@ -63,13 +64,20 @@ class CTKLUCRL(SetLevelLearner):
         self.known = self.known_now()
         if not self.knowledge.rates_told and not self.counts.visits.all():
             return self.trial()
-        scale = income_spread(self.knowledge, self.known.visits, self.known.rate_low)
-        best = optimistic_plan(self.known.iteration(), self.knowledge, scale / sqrt(self.counts.epoch), self.values, MAX_STEPS)
+        best = self.optimistic(sqrt(self.counts.epoch))
         self.values = best.values - best.values.min()
         low, high = best.gain_bounds
         info = {"optimistic_gain": high, "optimistic_gain_low": low, "sweeps": best.sweeps,
                 "empty_intervals": self.known.empty_intervals}
         return Plan(best.policy, quota=self.quota(), info=info)
+
+    def optimistic(self, precision: float) -> Optimistic:
+        """Return the optimistic policy, its gain known to W over `precision`."""
+        if self.planning == UNIFORMISED:
+            told = reward_spread(self.knowledge)
+            return extended_iteration(self.known.uniformised(), self.knowledge, told / precision, self.values, MAX_STEPS)
+        scale = income_spread(self.knowledge, self.known.visits, self.known.rate_low)
+        return optimistic_plan(self.known.iteration(), self.knowledge, scale / precision, self.values, MAX_STEPS)
 
     def trial(self) -> Plan:
         """Return the plan that takes and seeks untried actions (learn/untried.py)."""

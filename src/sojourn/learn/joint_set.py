@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.kernels.joint_optimism import JointProblem, joint_bounds, joint_plan, joint_sets
+from sojourn.kernels.joint_optimism import JointProblem, joint_bounds, joint_optimism, joint_plan, joint_sets
 from sojourn.learn.counts import Counts
-from sojourn.learn.optimism import DriftIteration
+from sojourn.learn.optimism import DriftIteration, TurnIteration
 from sojourn.model.knowledge import Knowledge
 
 NONE = np.zeros(0, dtype=np.int64)
@@ -39,6 +39,10 @@ class JointSet:
     def iteration(self) -> DriftIteration:
         """Return how `optimistic_plan` (learn/optimism.py) plans over this set."""
         return DriftIteration(joint_plan, self.problem)
+
+    def uniformised(self) -> TurnIteration:
+        """Return how `extended_iteration` plans over this set."""
+        return TurnIteration(joint_optimism, self.problem)
 
     @property
     def open(self) -> np.ndarray:

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.kernels.kl_optimism import KLProblem, exponential_interval, kl_plan, kl_sets
+from sojourn.kernels.kl_optimism import KLProblem, exponential_interval, kl_optimism, kl_plan, kl_sets
 from sojourn.learn.counts import Counts
-from sojourn.learn.optimism import DriftIteration
+from sojourn.learn.optimism import DriftIteration, TurnIteration
 from sojourn.learn.posterior import Posterior
 
 
@@ -40,12 +40,19 @@ class KLSet:
 
     def iteration(self) -> DriftIteration:
         """Return how `optimistic_plan` (learn/optimism.py) plans over this set."""
+        return DriftIteration(kl_plan, self.problem())
+
+    def uniformised(self) -> TurnIteration:
+        """Return how `extended_iteration` plans over this set."""
+        return TurnIteration(kl_optimism, self.problem())
+
+    def problem(self) -> KLProblem:
+        """Return the set as planning needs it."""
         rows = self.rows
         empirical = self.count / np.repeat(np.maximum(1, self.visits), np.diff(self.row_start))
         after = self.next_state.copy() if rows.pooled else self.next_state
-        problem = KLProblem(rows.pair_start, self.row_start, after, empirical, self.row_radius, self.rate_low, self.rate_high,
-                            rows.reward, rows.running, rows.rate_max, rows.pooled)
-        return DriftIteration(kl_plan, problem)
+        return KLProblem(rows.pair_start, self.row_start, after, empirical, self.row_radius, self.rate_low, self.rate_high,
+                         rows.reward, rows.running, rows.rate_max, rows.pooled)
 
     def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
         """Return whether a model with this (P, S) matrix of transitions and these rates per pair is in the set."""

@@ -86,7 +86,7 @@ def meant_parameters(kind: type, saved: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> from sojourn.learn.ct_kl_ucrl import CTKLUCRL
     >>> meant_parameters(CTKLUCRL, {}), meant_parameters(CTKLUCRL, saved_parameters(CTKLUCRL, {}))
-    ({'delta': 0.01, 'growth': 1.0}, {'growth': 0.1})
+    ({'delta': 0.01, 'growth': 1.0, 'planning': 'uniformised'}, {'growth': 0.1, 'planning': 'real-time'})
     """
     older = any(name not in saved for name in _always_saved(kind))
     found: dict[str, Any] = kind.legacy_parameters(saved) if older else dict(saved)  # type: ignore[attr-defined]
