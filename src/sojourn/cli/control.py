@@ -54,7 +54,7 @@ def command() -> None:
 @click.option("--param", multiple=True, metavar="KEY=VALUE", help="Parameters of the learner; may be repeated.")
 @click.option("--seed", type=Whole(0), default=0, show_default=True, help="Of the learner's own random numbers.")
 @click.option("--rate-bounds", type=(NUMBER, NUMBER), metavar="LO HI", help="Rates the learner is told (the model's own).")
-@click.option("--no-rate-bounds", is_flag=True, help="Tell the learner nothing about rates (ct-kl-ucrl, ct-joint-ucrl, ct-psrl).")
+@click.option("--no-rate-bounds", is_flag=True, help="Tell the learner nothing about rates.")
 @click.option("--supports", is_flag=True, help="Tell the learner which jumps are possible; others raise an alarm.")
 @click.option("--events", is_flag=True, help="Tell the learner which events drive which jumps (learners of events need it).")
 @click.option("--safe-action", metavar="ACTION", help="What to advise in a state that the model does not have.")

@@ -54,7 +54,7 @@ LARGE = 2000  # states beyond which the lower bound is left to `sojourn difficul
 @click.option("--seed", type=WHOLE, default=1, show_default=True, help="Of the world's and the learner's streams.")
 @click.option("--start", metavar="STATE", help="The first state, as the model calls it (its first one).")
 @click.option("--rate-bounds", type=(NUMBER, NUMBER), metavar="LO HI", help="Rates the learner is told (the model's own).")
-@click.option("--no-rate-bounds", is_flag=True, help="Tell the learner nothing about rates (ct-kl-ucrl, ct-joint-ucrl, ct-psrl).")
+@click.option("--no-rate-bounds", is_flag=True, help="Tell the learner nothing about rates.")
 @click.option("--supports", is_flag=True, help="Tell the learner which jumps are possible.")
 @click.option("--reward-range", metavar="auto|LO,HI",
               help="Rescale rewards inside the learner by this range; auto takes the model's. Not rescaled unless given.")

@@ -45,7 +45,7 @@ class Entry:
 _ENTRIES = [
     Entry("default", "sojourn.learn.ct_imed:CTIMED",
           "ct-imed with its standard setting: low regret, robust in the tail, nothing to tune",
-          "rewards, rate bounds; supports if told", "nothing in continuous time; measured in docs/learners.md",
+          "rewards; rate bounds and supports if told", "nothing in continuous time; measured in docs/learners.md",
           "decisions: the default learner"),
     Entry("ct-ucrl", "sojourn.learn.ct_ucrl:CTUCRL", "optimism over L1 and truncated-mean confidence sets, as printed",
           "rewards, rate bounds; supports if told",
@@ -73,7 +73,7 @@ _ENTRIES = [
           "Osband, Russo, Van Roy 2013; Ouyang, Gagrani, Nayyar, Jain 2017 (TSDE)"),
     Entry("ct-imed", "sojourn.learn.ct_imed:CTIMED",
           "optimistic posterior sampling; the index N K + log N insists on what it neglects",
-          "rewards, rate bounds; supports if told", "nothing in continuous time; aims at C(M) (eq:CM)",
+          "rewards; rate bounds and supports if told", "nothing in continuous time; aims at C(M) (eq:CM)",
           "Honda and Takemura 2015; Pesquerel and Maillard 2022; Agrawal and Jia 2017"),
     Entry("ct-bk", "sojourn.learn.ct_bk:CTBK",
           "optimistic posterior sampling; the index of largest worth within N KL <= log t insists",

@@ -23,7 +23,11 @@ class CTIMED(IndexSampling):
     - `draws` of a row and rate per plan: 3 where the supports are known; else as many as there are states, at least 3 and at
       most `draws`.  0 leaves the index alone, which may lock.
     - `depth`: a state is well known, and the index heard there, after depth * log²(t) visits.
+
+    Without rate bounds (`rate_bounds="unknown"`) every pair is tried first, as `ct-kl-ucrl` does over its sets at level 1/t; then
+    rates are drawn from Gamma laws on all of (0, inf), and K is the least divergence over rates in (0, inf).
     """
 
     index = IMED
+    may_lack_rate_bounds = True
     fades = True

@@ -6,18 +6,12 @@ when it is one epoch longer than the last).  In continuous time the rates have G
 
 from __future__ import annotations
 
-from math import sqrt
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from sojourn.kernels.sampled_plan import NO_INDEX, PLANNERS
-from sojourn.learn.ct_kl_ucrl import MAX_STEPS
-from sojourn.learn.kl_set import kl_set
-from sojourn.learn.learner import Plan
 from sojourn.learn.posterior import Posterior
 from sojourn.learn.sampling import SamplingLearner
-from sojourn.learn.untried import trying
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import one_of, whole
 
@@ -36,7 +30,6 @@ class CTPSRL(SamplingLearner):
     """
 
     may_lack_rate_bounds: ClassVar[bool] = True
-    compiled_plan = PLANNERS[NO_INDEX]
 
     def __init__(self, knowledge: Knowledge, episodes: str = "tsde", prior: float | None = None,
                  rate_prior: tuple[float, float] = (0.0, 0.0), samples: int = 1, seed: int | np.random.SeedSequence = 0):
@@ -44,22 +37,3 @@ class CTPSRL(SamplingLearner):
         self.episodes = one_of("episodes", episodes, ("tsde", "doubling"))
         self.samples = whole("samples", samples, 1)
         self.sample_from(Posterior(knowledge, prior, rate_prior), self.samples, tsde=episodes == "tsde")
-
-    @property
-    def untried(self) -> bool:
-        """Whether some pair has no posterior yet: no rate bounds are told, and it was never tried."""
-        return not (self.knowledge.rates_told or self.counts.visits.all())
-
-    def compiled(self) -> Any:
-        """Return the compiled planner; None while pairs must be tried first, which is planned in Python."""
-        return None if self.untried else super().compiled()
-
-    def plan(self) -> Plan:
-        """Return the best policy of a drawn model, or while pairs must be tried first, the way to them."""
-        if not self.untried:
-            return super().plan()
-        self.sampler.planned[0] = self.counts.epoch
-        known = kl_set(self.counts, Posterior(self.knowledge), 1 / (2 * self.knowledge.n_pairs * self.counts.epoch))
-        quota = np.maximum(1, self.counts.visits)
-        return trying(known.iteration(), self.knowledge, self.counts.visits == 0, quota, self.counts, 1 / sqrt(self.counts.epoch),
-                      MAX_STEPS)

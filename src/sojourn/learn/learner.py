@@ -249,7 +249,7 @@ def refuse_untold_rates(kind: type[Learner], knowledge: Any) -> None:
     told = not isinstance(knowledge, Knowledge) or knowledge.rates_told
     if not (told or kind.may_lack_rate_bounds) and kind.needs_rate_bounds:
         raise ParameterError(f'{kind.__name__} needs rate bounds, and rate_bounds is "unknown". Give rate_bounds=(lo, hi), or take '
-                             "ct-kl-ucrl, ct-joint-ucrl or ct-psrl, which learn without.")
+                             "the default, ct-kl-ucrl, ct-psrl or ct-joint-ucrl, which learn without.")
 
 
 def check_supports(history: History, knowledge: Knowledge) -> None:

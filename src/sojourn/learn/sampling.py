@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,16 +11,23 @@ from sojourn.kernels.pooled_plan import POOLED_PLANNERS, PairRows, Pooled
 from sojourn.kernels.sampled_plan import BK, NO_INDEX, PLANNERS, Copies, Rows, Sampler
 from sojourn.kernels.swept_planning import DENSE
 from sojourn.kernels.swept_planning import WORK as SWEPT
-from sojourn.learn.learner import Learner
+from sojourn.learn.ct_kl_ucrl import MAX_STEPS
+from sojourn.learn.kl_set import kl_set
+from sojourn.learn.learner import Learner, Plan
 from sojourn.learn.posterior import Posterior
+from sojourn.learn.untried import trying
 
 LEAST = 3  # draws per row, if more than that are allowed; where the supports are known no more are taken
 MOST_PLANS = 1024  # in one compiled call
+UNBOUNDED = (1e-150, 1e150)  # rates where no bounds are told, so that nothing is divided by 0
 WORK = 10**8  # of the plans in one compiled call, in steps of about a nanosecond
 
 
 class SamplingLearner(Learner):
-    """Follows the best policies of models drawn from the posterior, for an episode each; an index may override them."""
+    """Follows the best policies of models drawn from the posterior, for an episode each; an index may override them.
+
+    A class that may lack rate bounds tries every pair first where none are told; then the posterior of each rate is a Gamma law.
+    """
 
     exposes: ClassVar[bool] = True
     index: ClassVar[int] = NO_INDEX  # of kernels/sampled_plan.py
@@ -39,7 +47,7 @@ class SamplingLearner(Learner):
         first = self.knowledge.pair_start[:-1]
         self.info_names = ("estimated_gain",) * (self.index != NO_INDEX) + ("sampled_gain",) * (samples > 0)
         kept = np.array(first, dtype=np.int64), np.array(first, dtype=np.int64), np.ones(1, dtype=np.int64)
-        law = b.shape, b.time, b.rate_min, b.rate_max
+        law = b.shape, b.time, *((b.rate_min, b.rate_max) if self.knowledge.rates_told else UNBOUNDED)
         self.sampler: Sampler | Pooled
         if b.pooled:
             rows = PairRows(b.pair_start, b.reward, b.running)
@@ -48,7 +56,23 @@ class SamplingLearner(Learner):
             self.sampler = Sampler(self.index, samples, tsde, depth, rows_of(b), *law, copies_of(b, most), b.count, *kept, b.fades)
         self.plans_per_call = self._plans_per_call()
 
+    @property
+    def untried(self) -> bool:
+        """Whether some pair has no posterior yet: no rate bounds are told, and it was never tried."""
+        return not (self.knowledge.rates_told or self.counts.visits.all())
+
+    def plan(self) -> Plan:
+        """Return the plan of `compiled_plan`; while pairs must be tried first, the way to them over the sets of ct-kl-ucrl."""
+        if not self.untried:
+            return super().plan()
+        self.sampler.planned[0] = now = self.counts.epoch
+        known = kl_set(self.counts, Posterior(self.knowledge), 1 / (2 * self.knowledge.n_pairs * now))
+        quota = np.maximum(1, self.counts.visits)
+        return trying(known.iteration(), self.knowledge, self.counts.visits == 0, quota, self.counts, 1 / sqrt(now), MAX_STEPS)
+
     def compiled(self) -> Any:
+        if self.untried:
+            return None  # planned in Python
         kernel = super().compiled()
         return POOLED_PLANNERS[self.index] if self.belief.pooled and kernel is PLANNERS[self.index] else kernel
 

@@ -109,7 +109,7 @@ class Knowledge:
     def from_choices(cls, choices: Mapping[Any, Any], rate_bounds: Bounds) -> Knowledge:
         """Build from what one knows of a system without a model: {state: {action: pay}}, and between which rates its events happen.
 
-        `rate_bounds="unknown"` tells nothing about rates; `ct-kl-ucrl`, `ct-joint-ucrl` and `ct-psrl` learn without.
+        `rate_bounds="unknown"` tells nothing about rates; the default, `ct-psrl`, `ct-kl-ucrl` and `ct-joint-ucrl` learn without.
 
         `pay` is a number (a lump sum), or a mapping with some of `reward`, `running`, `cost`, `running_cost` (as in `Choice`) and
         `next`, the states it can lead to (for all choices or for none).  {state: [actions]} says that nothing is paid, or that it
