@@ -76,7 +76,8 @@ def test_a_replication_put_aside_and_taken_up_stops_where_it_would_have(small_sp
         assert second.result()["stopping"] == whole.result()["stopping"]
 
 
-def test_what_is_asked_is_said_in_the_study_file_the_store_and_the_report(small_study, tmp_path):
+def test_what_is_asked_is_said_in_the_study_file_the_store_and_the_report(small_study, tmp_path, monkeypatch):
+    monkeypatch.setattr("sojourn.report.study_page.FIGURES", {})  # they take seconds to draw
     study = small_study("asked", **ASKED).run(workers=1)
     assert 'within = {epsilon = "30%", delta = 0.05}' in study.spec.text
     assert Study.open(study.store_path).spec.within == Within(0.3, True, 0.05) == study.spec.within

@@ -53,10 +53,11 @@ def certificate(learner: Any, counts: Counts, knowledge: Knowledge, wanted: With
     sets = joint_set(counts, knowledge, chance / knowledge.n_pairs)
     gain, pair = best_tried(sets, counts, knowledge)
     tolerance = max(precision(sets, knowledge, counts.visits), 0.0 if wanted is None else SLACK * wanted.allowed(gain, gain))
-    high, hopeful = largest_gain(sets, knowledge, tolerance)
     doubt = _doubt(sets, counts)
     if pair is None:
-        return _certificate(knowledge, None, _least_income(knowledge), high, high, wanted, chance, counts, note, doubt)
+        low, high = _incomes(knowledge)
+        return _certificate(knowledge, None, low, high, high, wanted, chance, counts, note, doubt)
+    high, hopeful = largest_gain(sets, knowledge, tolerance)
     policy = np.array(knowledge.pair_action[pair])
     low = -largest_gain(sets.only(pair).as_costs(), alone(knowledge, pair), tolerance)[0]
     enough = -np.inf if wanted is None else low + wanted.allowed(low, max(low, high))
@@ -105,11 +106,12 @@ def _doubt(sets: JointSet, counts: Counts) -> str:
             "proved. Give wider bounds, or look at the unit of time.")
 
 
-def _least_income(knowledge: Knowledge) -> float:
-    """Return what every policy earns at least per unit of time, whatever the rates within the bounds."""
+def _incomes(knowledge: Knowledge) -> tuple[float, float]:
+    """Return what every policy earns at least and at most per unit of time, whatever the rates within the bounds."""
     with np.errstate(invalid="ignore"):  # 0 at an infinite rate
         lumps = np.nan_to_num(np.outer((knowledge.rate_min, knowledge.rate_max), knowledge.reward), posinf=np.inf, neginf=-np.inf)
-    return float((lumps + knowledge.running).min())
+    incomes = lumps + knowledge.running
+    return float(incomes.min()), float(incomes.max())
 
 
 def best_tried(sets: JointSet, counts: Counts, knowledge: Knowledge) -> tuple[float, np.ndarray | None]:

@@ -96,7 +96,7 @@ class ProgressBar:
 
 def proved(walk: Walk) -> str:
     """Return how close to the best a policy is proved to be, where the run waits for that: `, within 12 % of the best`."""
-    found = walk.certificate
+    found = getattr(walk, "certificate", None)
     if found is None or not np.isfinite(found.gap):
         return ""
     share = f"{100 * found.relative_gap:.2g} %" if np.isfinite(found.relative_gap) else f"{found.gap:.3g}"
