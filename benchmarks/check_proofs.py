@@ -393,6 +393,55 @@ def values_over_sets(rng, size):
     return cases, float(worst)
 
 
+def decisions(rng, size, wild=5 / 12, sign=1.0):
+    """What one decision of a plan over random sets loses, exactly: (4), the same in wild plans, and that of Theorem 4.
+
+    Another `wild` or `sign` makes the claims of the second and the third kind wrong, which must be seen.
+    """
+    cases, worst = 0, 0.0
+    for _ in range(size):
+        rows, rate, reward = random_model(rng)
+        fast = rng.choice([1.0, 100.0])  # where rates may be much larger than they are, plans are wild
+        others = [random_model(rng) for _ in range(3)]
+        flow = np.stack([rows * rate[:, :, None], *(fast * p * q[:, :, None] for p, q, _ in others)])  # [0] is the truth
+        total = flow.sum(axis=3)
+        income = reward * total
+        largest = np.abs(income[0]).max()
+        _, gap, h = gaps_of(rows, rate, reward)
+
+        def values(u, income=income, flow=flow, total=total):
+            return income + flow @ u - total * u[:, None]
+
+        def too_small(u, model, at, reward=reward, flow=flow, rate=rate):
+            """Return e: by how much, in the pairs of a plan, the intensities of `model` are better than the true ones, per jump."""
+            states = np.arange(3)
+            worth = reward[states, at][:, None] + u - u[:, None]
+            return ((flow[model, states, at] - flow[0, states, at]) * worth).sum(axis=1) / rate[states, at]
+
+        found = steady(lambda u: values(u).max(axis=(0, 2)), total.max(), 3)
+        if found is None:
+            continue
+        low, high, u = found
+        every = values(u)
+        at, states = every.max(axis=0).argmax(axis=1), np.arange(3)
+        p, speed = rows[states, at], rate[states, at]
+        e = too_small(u, every[:, states, at].argmax(axis=0), at)
+        unit = (abs(high) + largest + np.ptp(u) * total.max()) / speed
+        lost = (high - low) / speed + e + p @ (u - h) - (u - h)
+        worst = max(worst, 1 + float(((gap[states, at] - lost) / unit).max()))
+        if high > 3 * largest:
+            worst = max(worst, float((wild * high / rate.max() / (e + p @ u - u)).max()))
+        cases += 1
+        found = steady(lambda v, states=states, at=at: values(v)[:, states, at].min(axis=0), total.max(), 3)
+        if found is not None:
+            least, most, v = found
+            e -= too_small(v, values(v)[:, states, at].argmin(axis=0), at)
+            ahead = (high - least - (high - low) - (most - least)) / speed
+            worst = max(worst, 1 + float(((ahead - e - sign * (p @ (u - v) - (u - v))) / unit).max()))
+            cases += 1
+    return cases, worst
+
+
 # ---- plans of the learners themselves: steps 2 to 5 ------------------------------------------------------------------
 
 def learners(rng, size):
@@ -451,7 +500,7 @@ def budget_of(sets, told, n, time_, sigma, possible, delta):
 
 
 CHECKS = (widths, budgets, root_sums, numbers_of_plans, plans_that_cost, classes_that_cost, failing_blocks, truncated_means,
-          values_over_sets, learners)
+          values_over_sets, decisions, learners)
 
 
 def main():

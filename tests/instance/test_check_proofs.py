@@ -30,6 +30,11 @@ def test_budgets_that_are_too_small_are_noticed():
     assert proofs.failing_blocks(rng(), 4, scale=0.3)[1] > 1
 
 
+def test_what_a_decision_loses_is_noticed_if_claimed_wrongly():
+    assert proofs.decisions(rng(), 12, wild=1.0)[1] > 1
+    assert proofs.decisions(rng(), 2, sign=-1.0)[1] > 1.001
+
+
 def test_a_plan_with_a_quota_is_worked_out_as_it_is_walked():
     """20,000 walks; means within five standard errors."""
     rows, _, _ = proofs.random_model(rng())
