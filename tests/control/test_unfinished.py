@@ -219,6 +219,8 @@ def test_trajectories_whose_end_the_log_does_not_say_are_named_where_they_are_ma
     (note,) = [note for note in found.notes if "trajectories end with a row" in note]
     assert note.startswith("60 of 60 trajectories") and "repeats the state at the time of the last look" in note
     assert found.rate[1] > 1.3 * 0.5 and sojourn.fit(log, running={("up", "x"): 1.0}).rate[1] == pytest.approx(0.5, rel=0.15)
+    gone = {**log, "state": ["gone" if action is None else state for state, action in zip(log["state"], log["action"])]}
+    assert read_log(gone).open == 0  # where the system goes and never comes back no time is missing
     for right in (log, {**two_state(1, 30.0), "trajectory": [0] * len(two_state(1, 30.0)["time"])}):
         assert not any("trajectories end" in note for note in sojourn.fit(right, running={("up", "x"): 1.0}).notes)
 

@@ -39,7 +39,8 @@ class Log:
     `row` (and `censored_row`) is the number of the row that each came from, counted from 1 without the header; `follows` says
     which complete sojourns begin where, in the same trajectory, the one before them ended.  `silent` holds UNSAID where the log
     does not say how often an event was seen; `censored_silent` is the same of unfinished sojourns, and `censored_reward` what was
-    paid in them (NaN where nothing is said).  `open` trajectories of time stamps end with a row that begins a sojourn.
+    paid in them (NaN where nothing is said).  `open` trajectories of time stamps end with a row that begins a sojourn
+    in a state that others were seen to leave.
     """
 
     states: Names
@@ -414,7 +415,7 @@ def _stamps(columns: _Columns, knowledge: Knowledge | None) -> Log:
                None if reward is None else reward[whole], None if event is None else event[whole], events, count,
                state[cut], action[cut], tau[cut], whole + 1, np.concatenate([[False], same])[whole], cut + 1,
                {name: times[whole] for name, times in silent.items()}, None if reward is None else reward[cut],
-               {name: times[cut] for name, times in silent.items()}, int((ends & ~last).sum()))
+               {name: times[cut] for name, times in silent.items()}, int((ends & ~last & np.isin(state, state[whole])).sum()))
 
 
 def _stamped_actions(columns: _Columns, knowledge: Knowledge | None, same: np.ndarray) -> tuple[list[np.ndarray], Names]:

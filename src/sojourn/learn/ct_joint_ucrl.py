@@ -62,7 +62,7 @@ class CTJointUCRL(SetLevelLearner):
             self.first.update(self.counts)
         known = self.known_now()
         if known.open.any() and not self.knowledge.rates_told:
-            return trying(known.iteration(), self.knowledge, known.open, self.quota(), self.counts, 1 / self.counts.epoch,
+            return trying(known.iteration(), self.knowledge, known.open, self.quota(), self.counts, min(0.5, 1 / self.counts.epoch),
                           MAX_STEPS)
         if self.planning == UNIFORMISED:
             tolerance = reward_spread(self.knowledge) / self.counts.epoch

@@ -82,7 +82,7 @@ class CTKLUCRL(SetLevelLearner):
     def trial(self) -> Plan:
         """Return the plan that takes and seeks untried actions (learn/untried.py)."""
         return trying(self.known.iteration(), self.knowledge, self.counts.visits == 0, self.quota(), self.counts,
-                      1 / sqrt(self.counts.epoch), MAX_STEPS)
+                      min(0.5, 1 / sqrt(self.counts.epoch)), MAX_STEPS)
 
     def contains(self, transition: np.ndarray, rate: np.ndarray) -> bool:
         """Return whether a model with this (P, S) matrix of transitions and these rates is in the confidence sets."""

@@ -7,7 +7,7 @@ by at most the difference.  The first moment at which that is at most epsilon ma
 
 Learners of jumps are judged by the joint sets of joint_set.py, whoever played: they are made from the counts alone, and need about
 half as many decisions as the KL sets of kl_set.py.  Learners of events are judged by the intervals of their events
-(event_estimate.py).   decisions/0012; docs/how-to/stop-learning.md
+(event_estimate.py).   decisions/0013; docs/how-to/stop-learning.md
 """
 
 from __future__ import annotations
