@@ -1,6 +1,7 @@
 """Studies that ask when their runs could have stopped."""
 
 import json
+from html import escape
 
 import numpy as np
 import pytest
@@ -42,6 +43,7 @@ def test_a_learner_without_rate_bounds_is_said_in_the_words_of_a_study_file(smal
     assert found.stopped == 0 and found.refused == (
         "no rate bounds are told, and a certificate needs some; leave rate_bounds = \"unknown\" out of the learner's table.")
     assert found.refused in str(study.summary()) and found.refused in command("study", "summary", study.store_path).out
+    assert escape(found.refused) in study.summary()._repr_html_()
 
 
 def test_a_replication_stops_where_simulate_stops(small_spec):
