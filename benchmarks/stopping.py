@@ -2,13 +2,13 @@
 
     python benchmarks/stopping.py run stopping.jsonl --models 10 --replications 10 --epochs 3000000
     python benchmarks/stopping.py show stopping.jsonl
+    python benchmarks/stopping.py table stopping.jsonl
 
 A row is a learner on a model at an epsilon: the decisions of each run at its certificate (null: none within --epochs), whether the
 policy named was right (the model is known here), and the least number of decisions that any rule needs in the mean
 (`difficulty(model).stopping_bound`).  One run serves all epsilons: it stops at the least of them, and the wider ones are met on the
 way.  Models come from --seed on, one of each family in turn; large ones are left out, and those with a gain so near 0 that a share
-of it means nothing.  The table of docs/how-to/stop-learning.md is of `--zoo three-state river-swim --learners ct-kl-ucrl
-ct-joint-ucrl default`.
+of it means nothing.  `show` has a line for each row, `table` one for each model, as docs/how-to/stop-learning.md has it.
 """
 
 from __future__ import annotations
@@ -119,20 +119,50 @@ def show(path: Path) -> None:
     rows = read(path)
     for r in sorted(rows, key=lambda r: (r["model"], -r["epsilon"], r["learner"])):
         ended = [x for x in r["runs"] if x["epochs"] is not None]
-        decisions = sorted(x["epochs"] or math.inf for x in r["runs"])
-        median = decisions[(len(decisions) - 1) // 2]
         right = f"{sum(x['right'] for x in ended)} of {len(ended)}" if ended else "-"
         bound = "-" if r["least"] is None else f"{r['least']:,.0f}"
         print(f"| {r['model']} | {r['pairs']} | {r['epsilon']:.0%} | {r['learner']} | {len(ended)} of {len(r['runs'])} | {right} | "
-              f"{f'{median:,}' if median < math.inf else 'later'} | {bound} |")
+              f"{median(r)} | {bound} |")
+    summed(rows)
+
+
+def table(path: Path) -> None:
+    """Print a row per model: per epsilon the median decisions of each learner, and what any rule needs."""
+    rows = read(path)
+    learners = list(dict.fromkeys(r["learner"] for r in rows))
+    epsilons = sorted({r["epsilon"] for r in rows}, reverse=True)
+    print(f"{' / '.join(learners)}\n| model | pairs | {' | '.join(f'{e:.0%}' for e in epsilons)} | any rule needs |")
+    print("|---" * (3 + len(epsilons)) + "|")
+    for name in dict.fromkeys(r["model"] for r in rows):
+        own = {(r["learner"], r["epsilon"]): r for r in rows if r["model"] == name}
+        cells = [" / ".join(median(own[label, e]) for label in learners if (label, e) in own) for e in epsilons]
+        some = next(iter(own.values()))
+        needs = [next(r["least"] for (_, of), r in own.items() if of == e) for e in epsilons]
+        print(f"| {name} | {some['pairs']} | {' | '.join(cells)} | {', '.join('-' if n is None else f'{n:,.0f}' for n in needs)} |")
+    summed(rows)
+
+
+def median(row: dict[str, Any]) -> str:
+    """Return the median decisions of the runs of a row, and how many ended with a certificate where not all did."""
+    decisions = sorted(x["epochs"] or math.inf for x in row["runs"])
+    middle = decisions[(len(decisions) - 1) // 2]
+    ended = sum(d < math.inf for d in decisions)
+    words = f"{middle:,}" if middle < math.inf else "later"
+    return words if ended in (0, len(decisions)) else f"{words} ({ended} of {len(decisions)})"
+
+
+def summed(rows: list[dict[str, Any]]) -> None:
+    """Print how many certificates there were, and how many were right."""
     every = [x for r in rows for x in r["runs"] if x["epochs"] is not None]
     right, optimal, holds = (sum(x[what] for x in every) for what in ("right", "optimal", "holds"))
-    print(f"\n{len(every)} certificates: {right} right, {optimal} name an optimal policy, {holds} with both gains within")
+    asked = sum(len(r["runs"]) for r in rows)
+    print(f"\n{len(every)} certificates of {asked} asked for: {right} right, {optimal} name an optimal policy, {holds} with both "
+          "gains within")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["run", "show"])
+    parser.add_argument("what", choices=["run", "show", "table"])
     parser.add_argument("path", type=Path)
     parser.add_argument("--models", type=int, default=10)
     parser.add_argument("--seed", type=int, default=31_001)
@@ -144,7 +174,10 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=3_000_000)
     parser.add_argument("--replications", type=int, default=10)
     given = parser.parse_args()
-    show(given.path) if given.what == "show" else run(given.path, given)
+    if given.what == "run":
+        run(given.path, given)
+    else:
+        {"show": show, "table": table}[given.what](given.path)
 
 
 if __name__ == "__main__":

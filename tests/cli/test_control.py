@@ -255,3 +255,12 @@ def test_the_status_says_when_asked_whether_learning_could_stop(path):
     said = json.loads(run("control", "status", path, "--within", "5%", "--json").out)["good_enough"]
     assert said["certified"] is False and said["decisions"] == 1 and said["policy"] is None
     assert "--within is '5 %%'" in run("control", "status", path, "--within", "5 %%").err
+
+
+def test_the_status_without_rate_bounds_names_the_option_that_tells_them(tmp_path):
+    made = tmp_path / "untold"
+    assert run("control", "create", made, "three-state", "--start", "A", "--learner", "random", "--no-rate-bounds").code == 0
+    asked = run("control", "status", made, "--within", "5%")
+    assert asked.code == 1 and asked.err.startswith(
+        "error: no rate bounds are told, and a certificate needs some; --rate-bounds LO HI of `sojourn learn` or `sojourn control")
+    assert run("control", "status", made).code == 0

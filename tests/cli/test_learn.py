@@ -187,6 +187,13 @@ def test_within_stops_the_run_and_names_the_policy():
     assert len(told["policy"]) == 3 and told["low"] < told["high"] and 0 < told["any_rule_needs"] < told["decisions"]
 
 
+def test_within_without_rate_bounds_names_the_option_that_tells_them():
+    ran = run("three-state", "--no-rate-bounds", "--within", "5%")
+    assert ran.code == 1 and ran.out == "" and ran.err == (
+        "error: no rate bounds are told, and a certificate needs some; --rate-bounds LO HI of `sojourn learn` or `sojourn control "
+        "create` tells them, however wide.\n")
+
+
 def test_within_says_where_it_is_not_reached_and_where_it_cannot_be():
     short = run("three-state", "--learner", "default", "--epochs", 300, "--within", "0.5")
     assert short.code == 0 and "Not certified after" in short.out and "0.5 is asked for" in " ".join(short.out.split())

@@ -273,8 +273,19 @@ def test_a_controller_says_whether_learning_could_stop_from_all_that_was_importe
     with Controller.open(path, write=False) as looking:
         assert str(looking.good_enough("30%", delta=0.1)) == str(found)
         assert looking.status("30%", delta=0.1)["good_enough"] == found.as_dict()
-        with pytest.raises(sojourn.SojournError, match="epsilon is"):
-            looking.good_enough("much")
+        for ask in (looking.good_enough, looking.status):  # the file is not to blame
+            with pytest.raises(ParameterError, match=r"^epsilon is"):
+                ask("much")
+
+
+def test_a_controller_that_is_told_no_rate_bounds_says_why_it_cannot_certify(path):
+    known = sojourn.make("two-state").knowledge("unknown")
+    with Controller.create(path, known, "random", known.states[0]) as controller:
+        controller.report(1, 0.5, known.states[1])
+        for ask in (controller.good_enough, controller.status):
+            with pytest.raises(ParameterError, match=r"^no rate bounds are told, and a certificate needs some; tell "):
+                ask("30%")
+        assert controller.status()["epochs"] == 1 and controller.alarms == ()
 
 
 class Steady(Learner):

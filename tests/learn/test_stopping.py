@@ -328,6 +328,29 @@ def test_where_nothing_can_be_proved_it_is_said_who_can():
         simulate(model, "ct-kl-ucrl", max_epochs=100, stop_when="5%")
 
 
+def test_without_rate_bounds_nothing_is_certified_and_it_is_said_what_to_tell():
+    model = make("three-state")
+    known = model.knowledge("unknown", supports=True)
+    said = r"no rate bounds are told, and a certificate needs some; tell rate_bounds=\(lo, hi\), however wide\.$"
+    session = Session("random", "A", knowledge=known)
+    session.report(0.5, "B")
+    for asked in (("5%",), (0.1,), ()):  # and how close it is now
+        with pytest.raises(ParameterError, match=said):
+            session.good_enough(*asked)
+    for name in ("default", "ct-kl-ucrl", "ct-joint-ucrl", "ct-psrl"):
+        with pytest.raises(ParameterError, match=said):  # before a decision is taken
+            simulate(model, name, knowledge=known, max_epochs=10**9, stop_when=within("5%"))
+
+
+def test_rate_bounds_may_be_told_far_too_wide_for_a_certificate():
+    known = ARMS.knowledge(supports=True)
+    wide = replace(known, rate_min=1e-4, rate_max=1e4)
+    counts, _ = counted(ARMS, 40_000, 1)
+    close, far = (certificate(GENERIC, counts, told_, within("10%")) for told_ in (known, wide))
+    assert far and far.policy.tolist() == close.policy.tolist() == [2]
+    assert far.low == pytest.approx(close.low, rel=0.01) and far.high == pytest.approx(close.high, rel=0.01)
+
+
 def test_nothing_is_certified_where_holding_times_contradict_the_bounds_that_were_told():
     known = ARMS.knowledge(supports=True)
     counts = told(known, [(0, a, 1000.0, 0) for a in (0, 1, 2)] * 500)

@@ -1,6 +1,7 @@
 """Studies that ask when their runs could have stopped."""
 
 import json
+from html import escape
 
 import numpy as np
 import pytest
@@ -33,6 +34,16 @@ def test_each_run_notes_when_it_could_have_stopped_and_goes_on_to_its_horizon(sm
     with Store(study.store_path) as store:
         first = next(store.results(1, 1)).data
     assert first["epochs"][-1] == 3000 and first["stopping"]["epochs"] in (joint.early, joint.median, joint.late)
+
+
+def test_a_learner_without_rate_bounds_is_said_in_the_words_of_a_study_file(small_study):
+    study = small_study("untold", **{**ASKED, "epochs": 100, "replications": 1, "models": ASKED["models"],
+                                     "learners": [{"name": "random", "rate_bounds": "unknown"}]}).run(workers=1)
+    (found,) = study.summary().stopping
+    assert found.stopped == 0 and found.refused == (
+        "no rate bounds are told, and a certificate needs some; leave rate_bounds = \"unknown\" out of the learner's table.")
+    assert found.refused in str(study.summary()) and found.refused in command("study", "summary", study.store_path).out
+    assert escape(found.refused) in study.summary()._repr_html_()
 
 
 def test_a_replication_stops_where_simulate_stops(small_spec):

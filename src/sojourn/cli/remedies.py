@@ -58,6 +58,8 @@ REMEDIES = [  # what Python says, what the command line says
     # pictures, solving, difficulty, learning
     (r"stop_when is given, but", "--within is given, but"),
     (r"^epsilon is ", "--within is "),
+    (r"tell rate_bounds=\(lo, hi\), however wide",
+     "--rate-bounds LO HI of `sojourn learn` or `sojourn control create` tells them, however wide"),
     (r"kind='(curves|graph|grid)'", r"--kind \1"),
     (r"Use method='([\w-]+)'", r"Use --method \1"),
     (r"Pass rate_bounds= \(command line: (--rate-bounds LO HI)\)", r"Pass \1"),

@@ -277,20 +277,22 @@ class Controller:
         `late` counts answers that an old policy gave while the next was being planned, `late_plans` how often that happened, and
         `plan_due` says whether it is so now (only with `max_late`); `silent_events` can be seen without leading anywhere.
         """
-        with self._guard, intact(self.path, WORDS):
-            fold, journal = self._ready(), self._opened()
-            due = getattr(fold.session, "due", None)
-            return {
-                "next_seq": journal.head.seq + 1, "state": fold.state, "action": fold.answer, "epochs": fold.epochs,
-                "time": fold.time, "reward": fold.reward, "gain": fold.reward / fold.time if fold.time else None,
-                "uncounted": fold.uncounted, "imported": fold.imported, "followed": fold.followed,
-                "learner": fold.setting.learner, "parameters": dict(fold.setting.parameters), "shadow": fold.setting.shadow,
-                "episode": fold.episode,
-                "late": fold.late + (due.late if due else 0), "late_plans": fold.late_plans, "plan_due": due is not None,
-                "silent_events": [] if fold.told.events is None else [fold.told.events.names[k] for k in fold.told.events.silent],
-                "alarms": fold.alarm_count, "last_alarm": fold.alarms[-1].text if fold.alarms else None, "owner": journal.owner,
-                **({} if within is None else {"good_enough": self.good_enough(within, delta).as_dict()}),
-            }
+        with self._guard:
+            answer = {} if within is None else {"good_enough": self.good_enough(within, delta).as_dict()}
+            with intact(self.path, WORDS):
+                fold, journal = self._ready(), self._opened()
+                due, events = getattr(fold.session, "due", None), fold.told.events
+                return {
+                    "next_seq": journal.head.seq + 1, "state": fold.state, "action": fold.answer, "epochs": fold.epochs,
+                    "time": fold.time, "reward": fold.reward, "gain": fold.reward / fold.time if fold.time else None,
+                    "uncounted": fold.uncounted, "imported": fold.imported, "followed": fold.followed,
+                    "learner": fold.setting.learner, "parameters": dict(fold.setting.parameters), "shadow": fold.setting.shadow,
+                    "episode": fold.episode,
+                    "late": fold.late + (due.late if due else 0), "late_plans": fold.late_plans, "plan_due": due is not None,
+                    "silent_events": [] if events is None else [events.names[k] for k in events.silent],
+                    "alarms": fold.alarm_count, "last_alarm": fold.alarms[-1].text if fold.alarms else None, "owner": journal.owner,
+                    **answer,
+                }
 
     @property
     def alarms(self) -> Sequence[Alarm]:

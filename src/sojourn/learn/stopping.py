@@ -7,7 +7,10 @@ by at most the difference.  The first moment at which that is at most epsilon ma
 
 Learners of jumps are judged by the joint sets of joint_set.py, whoever played: they are made from the counts alone, and need about
 half as many decisions as the KL sets of kl_set.py.  Learners of events are judged by the intervals of their events
-(event_estimate.py).   decisions/0013; docs/how-to/stop-learning.md
+(event_estimate.py).
+
+How soon a certificate comes is proved for a variant of this rule and for ct-joint-ucrl only: docs/learners-proofs.md, Theorem 4.
+decisions/0013; docs/how-to/stop-learning.md
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ GAINED = 1e-10  # relative: an improvement below this is rounding
 SLACK = 0.01  # of epsilon: how closely the ends are worked out
 MOST_STATES = 500  # with a choice, up to which the policies that differ in each of them are looked at
 OFFER = "'ct-kl-ucrl' and 'ct-joint-ucrl' do"
+TELL_BOUNDS = "tell rate_bounds=(lo, hi), however wide"  # the remedy where none are told
 
 
 def certificate(learner: Any, counts: Counts, knowledge: Knowledge, wanted: Within | None, delta: float = DELTA) -> Certificate:
@@ -161,7 +165,7 @@ def _refuse(learner: Any, counts: Counts, knowledge: Knowledge) -> None:
         raise ParameterError(f"{called(learner)!r} leaves out long holding times in its counts (scale {counts.scale:g}), and a "
                              f"certificate needs all of them; {OFFER.replace(' do', ' count them')}.")
     if not knowledge.rates_told:
-        raise ParameterError("no rate bounds are told, and a certificate needs some; tell rate_bounds=(lo, hi), however wide.")
+        raise ParameterError(f"no rate bounds are told, and a certificate needs some; {TELL_BOUNDS}.")
     if knowledge.events is not None:
         raise ParameterError("events are declared, and counts of jumps say nothing of what events pay; a certificate needs a "
                              "learner of events (such as 'events-ucrl'), or knowledge without events.")

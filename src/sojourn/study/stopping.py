@@ -15,6 +15,7 @@ import numpy as np
 from sojourn.errors import ParameterError, SojournError
 from sojourn.instance.difficulty import difficulty
 from sojourn.learn.certificate import Certificate
+from sojourn.learn.stopping import TELL_BOUNDS
 from sojourn.model.closeness import Within, within
 from sojourn.model.ctmdp import CTMDP
 from sojourn.simulation.holding import HoldingTimes, other_law
@@ -23,6 +24,7 @@ from sojourn.simulation.walk import Walk
 from sojourn.solving.evaluate import evaluate
 
 QUANTILES = (0.1, 0.5, 0.9)
+LEAVE_OUT = 'leave rate_bounds = "unknown" out of the learner\'s table'  # TELL_BOUNDS in the words of a study file
 ROUNDING = 1e-9  # relative: a policy that is short of what is good enough by less is right
 
 
@@ -58,7 +60,7 @@ class Watch:
             try:
                 self.looks = Looks(walk, self.wanted)
             except ParameterError as error:
-                self.refused = str(error)
+                self.refused = str(error).replace(TELL_BOUNDS, LEAVE_OUT)
 
     def note(self) -> None:
         """Take the time if the certificate has just come."""

@@ -214,7 +214,8 @@ def summary_html(summary: Summary) -> str:
     notes = "; ".join(line for lines in said for line in lines(summary))
     cards = [html_card(headline(summary), FINAL_HEAD, final_rows(summary), notes)]
     if summary.stopping:
-        cards.append(html_card(stopping_words(summary), STOPPING_HEAD, stopping_rows(summary)))
+        refused = "; ".join(stopping_refusals(summary))
+        cards.append(html_card(stopping_words(summary), STOPPING_HEAD, stopping_rows(summary), refused))
     if summary.comparisons:
         cards.append(html_card(tests_made(summary), COMPARISON_HEAD, comparison_rows(summary)))
     return visible("".join(cards))
