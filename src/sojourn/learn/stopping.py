@@ -161,7 +161,7 @@ def _refuse(learner: Any, counts: Counts, knowledge: Knowledge) -> None:
         raise ParameterError(f"{called(learner)!r} leaves out long holding times in its counts (scale {counts.scale:g}), and a "
                              f"certificate needs all of them; {OFFER.replace(' do', ' count them')}.")
     if not knowledge.rates_told:
-        raise ParameterError("no rate bounds are told, and a certificate needs some; tell rate_bounds=(lo, hi), however wide.")
+        raise ParameterError("a certificate needs rate bounds, and none are told. Tell rate_bounds=(lo, hi), however wide.")
     if knowledge.events is not None:
         raise ParameterError("events are declared, and counts of jumps say nothing of what events pay; a certificate needs a "
                              "learner of events (such as 'events-ucrl'), or knowledge without events.")
