@@ -49,6 +49,21 @@ def test_units_of_time_and_reward_change_no_decision(name):
         assert np.array_equal(plain, walk_of(name, scaled, 1500)[1].visits)
 
 
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("bounds", ["unknown", (0.1, 10.0)])
+def test_payments_whose_squares_are_no_numbers_change_no_decision(name, bounds):
+    taken = []
+    for unit in (1.0, 2.0**664, 2.0**-664):
+        rows = {"a": {"x": {"reward": unit, "running": unit}, "y": {"reward": unit / 3}}, "b": {"x": {"running": 2 * unit}, "y": -unit}}
+        session = Session(name, state="a", knowledge=sojourn.Knowledge.from_choices(rows, rate_bounds=bounds), seed=1)
+        rng, actions = np.random.default_rng(1), []
+        for _ in range(80):
+            actions.append(session.action)
+            session.report(rng.exponential(), str(rng.choice(["a", "b"])))
+        taken.append(actions)
+    assert taken[0] == taken[1] == taken[2]
+
+
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("supports", [True, False])
 def test_untried_actions_are_sought_through_a_communicating_model(name, supports):
