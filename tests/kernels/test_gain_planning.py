@@ -13,6 +13,7 @@ from sojourn.kernels.kl_optimism import kl_drift, kl_drift_reference
 from sojourn.kernels.planning import Model
 from sojourn.learn.learner import History
 from sojourn.learn.optimism import income_spread, optimistic_plan
+from sojourn.solving.evaluate import evaluate
 
 MOVE = from_python(policy_move)
 LEARNERS = ("ct-kl-ucrl", "ct-joint-ucrl")
@@ -176,3 +177,14 @@ def test_bounds_told_far_too_wide_cost_little(name, model):
         regret.append(np.mean([sojourn.simulate(made, sojourn.learner(name, made.knowledge(told, supports=True), seed=seed),
                                                 max_epochs=20_000, seed=seed).pseudo_regret[-1] for seed in range(3)]))
     assert regret[1] < 1.3 * regret[0] + 30 * np.nansum(sojourn.difficulty(made).gaps)
+
+
+@pytest.mark.parametrize("seed", [11, 12, 19])
+def test_a_state_that_is_left_very_fast_does_not_hide_that_a_plan_is_poor_in_others(seed):
+    """Rates from 1e-9 to 1e9, incomes of order 1.  The drift of the fastest state is known to some 100 only, the others' well."""
+    rng = np.random.default_rng(seed)
+    rate, lump, running = 10 ** rng.uniform(-9, 9, (4, 2)), rng.normal(size=(4, 2)), rng.normal(size=(4, 2))
+    model = sojourn.CTMDP.from_arrays(rng.dirichlet(np.ones(4), (4, 2)), rate, lump / rate, running)
+    learner = sojourn.learner("ct-joint-ucrl", model.knowledge(supports=True), seed=1)
+    sojourn.simulate(model, learner, max_epochs=30_000, seed=1)
+    assert evaluate(model, learner.plan().policy).gain == pytest.approx(sojourn.solve(model).gain, rel=1e-6)

@@ -13,6 +13,8 @@ from sojourn.learn.learner import History
 from sojourn.learn.untried import least_time
 from sojourn.model.knowledge_file import knowledge_from, knowledge_tree
 from sojourn.simulation.session import Session
+from sojourn.study.bounds import bounds_of
+from sojourn.study.entries import LearnerEntry
 from sojourn.study.spec import read_study
 
 LEARNERS = ("ct-kl-ucrl", "ct-joint-ucrl")
@@ -45,6 +47,21 @@ def test_units_of_time_and_reward_change_no_decision(name):
         scaled = model.replace(rate=model.rate * time, running=model.running * time * reward, reward=model.reward * reward,
                                transition_reward=model.transition_reward * reward, rate_bounds=None)
         assert np.array_equal(plain, walk_of(name, scaled, 1500)[1].visits)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("bounds", ["unknown", (0.1, 10.0)])
+def test_payments_whose_squares_are_no_numbers_change_no_decision(name, bounds):
+    taken = []
+    for unit in (1.0, 2.0**664, 2.0**-664):
+        rows = {"a": {"x": {"reward": unit, "running": unit}, "y": {"reward": unit / 3}}, "b": {"x": {"running": 2 * unit}, "y": -unit}}
+        session = Session(name, state="a", knowledge=sojourn.Knowledge.from_choices(rows, rate_bounds=bounds), seed=1)
+        rng, actions = np.random.default_rng(1), []
+        for _ in range(80):
+            actions.append(session.action)
+            session.report(rng.exponential(), str(rng.choice(["a", "b"])))
+        taken.append(actions)
+    assert taken[0] == taken[1] == taken[2]
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -106,7 +123,7 @@ def test_a_state_from_which_no_jumps_lead_to_an_untried_action_is_named():
 @pytest.mark.parametrize("name", ["ct-ucrl", "ct-ucrl-doubling", "ct-bk", "ct-ce", "smdp-ucrl", "ucrl2",
                                   "kl-ucrl", "scal", "rvi-q", "optimistic-q"])
 def test_a_learner_that_needs_rate_bounds_says_so_and_names_those_that_do_not(name):
-    with pytest.raises(ParameterError, match=r"needs rate bounds.*the default, ct-kl-ucrl"):
+    with pytest.raises(ParameterError, match=rf"^'{name}' needs rate bounds.*Tell rate_bounds=\(lo, hi\).*the default, ct-kl-ucrl"):
         sojourn.learner(name, sojourn.make("three-state").knowledge("unknown"))
 
 
@@ -218,6 +235,7 @@ def test_the_command_line_tells_no_rate_bounds():
     assert told.code == 0, told.err
     refused = run("learn", "three-state", "--learner", "ct-ucrl", "--no-rate-bounds", "--epochs", 300)
     assert refused.code and "or ct-joint-ucrl, which learn without" in " ".join(refused.err.split())
+    assert "Tell some (--rate-bounds LO HI)" in " ".join(refused.err.split()) and "rate_bounds=" not in refused.err
     both = run("learn", "three-state", "--no-rate-bounds", "--rate-bounds", 1, 5, "--epochs", 300)
     assert both.code and "give one of them" in both.err
 
@@ -247,6 +265,18 @@ def test_a_study_tells_a_learner_no_rate_bounds(tmp_path):
     path.write_text(text.replace('"unknown"', "[1, 5]"))
     with pytest.raises(SojournError, match="a learner is told those of the model, or none"):
         read_study(path)
+    path.write_text(text.replace("ct-kl-ucrl", "ct-ucrl"))
+    with pytest.raises(SojournError, match="'ct-ucrl' needs rate bounds; remove rate_bounds = \"unknown\", or take"):
+        read_study(path)
+
+
+def test_theorems_for_told_rate_bounds_are_not_named_where_none_are_told():
+    model, given = sojourn.make("three-state"), {"growth": 0.1}
+    for name, proved in (("ct-kl-ucrl", "Theorem 3"), ("ct-joint-ucrl", "nothing without rate bounds")):
+        assert bounds_of(model, [(name, given)], 1000).upper
+        assert not bounds_of(model, [(name, given | {"rate_bounds": "unknown"})], 1000).upper
+        told, untold = (LearnerEntry(name, name, rates_told=told) for told in (True, False))
+        assert "Theorem 1" in told.proved and proved in untold.proved and "Theorem 1" not in untold.proved
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -63,6 +63,7 @@ REMEDIES = [  # what Python says, what the command line says
     (r"kind='(curves|graph|grid)'", r"--kind \1"),
     (r"Use method='([\w-]+)'", r"Use --method \1"),
     (r"Pass rate_bounds= \(command line: (--rate-bounds LO HI)\)", r"Pass \1"),
+    (r"Tell rate_bounds=\(lo, hi\)", "Tell some (--rate-bounds LO HI)"),
     (r"`bound_at\([^`]*\)` \(command line: (--epochs N)\)", r"\1"),
     (r"`payable_bound\(epochs\)`", "what can be paid (`sojourn difficulty MODEL` prints it)"),
     (r"`lower_bound\(epochs=N\)`", "C(M) log N"),

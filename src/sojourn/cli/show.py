@@ -79,7 +79,7 @@ def _walked(model: Any, name: str, epochs: int, seed: int) -> Any:
     if name == "optimal":
         who: Any = solve(model).policy
     else:
-        options = dict.fromkeys(("rate_bounds", "delta", "horizon", "reward_range"))
+        options = dict.fromkeys(("rate_bounds", "no_rate_bounds", "delta", "horizon", "reward_range"))
         with warned():
             who = built(model, {**options, "name": name, "seed": seed, "supports": False, "param": ()})
     return simulate(model, who, max_epochs=epochs, seed=seed, record=True)

@@ -23,7 +23,7 @@ from sojourn.kernels.turns import DAMPED, DAMPED_POLICY, MORE_SWEEPS, POLICY, ST
 ELIMINATED = 1000  # states up to which a policy is eliminated, in some 0.1 s, where sweeps of it did not lead to an end
 LEAK = 1e-12  # jumps to the anchor per jump of a policy, so that the values of every policy can be solved for
 SELDOM = 1e-3  # an anchor less often visited than this share of the most visited state makes way for that one
-ROUNDING = 1e-12  # of the terms of a drift: drifts that differ by less are equal
+ROUNDING = 1e-12  # of the terms of a drift: to so much it is known
 
 
 def policy_move_reference(drift, generator, speed, anchor):
@@ -123,11 +123,18 @@ def move_on(u, drift, low, high, course, model, pair, fastest):
 
 @inner
 def proved(u, drift, low, high, tolerance, model, pair):
-    """Return whether the drifts differ by no more than `tolerance`, or than the rounding of their terms."""
+    """Return whether the drifts differ by no more than `tolerance`, each taken as exact up to the rounding of its own terms.
+
+    A state that is left 10^12 times faster than another has a drift that no float can tell; it says nothing about the others'.
+    The leak to an anchor, which may be any state, changes a drift by as much.
+    """
     if high - low <= tolerance:
         return True
-    spread, size = u.max() - u.min(), 0.0
+    spread, least, most = u.max() - u.min(), np.inf, -np.inf
     for s in range(len(u)):
         i = pair[s]
-        size = max(size, model.rate[i] * (abs(model.reward[i]) + spread) + abs(model.running[i]))
-    return size < np.inf and high - low <= ROUNDING * size
+        size = model.rate[i] * (abs(model.reward[i]) + spread) + abs(model.running[i])
+        if not size < np.inf:
+            return False
+        least, most = min(least, drift[s] + ROUNDING * size), max(most, drift[s] - ROUNDING * size)
+    return most - least <= tolerance

@@ -38,6 +38,7 @@ class Entry:
     source: str
     upper_bound: str = ""  # the theorem that bounds its regret: thm:UCRL2, or Theorem 1 or 2 of docs/learners-proofs.md
     sets: str = ""  # and the confidence sets it is about, as instance/optimism_bound.py calls them
+    proved_untold: str = ""  # what is proved where no rate bounds are told, if that is something else
     shown_the_model: bool = False  # wins by definition
     built_in: bool = True
 
@@ -62,12 +63,14 @@ _ENTRIES = [
           "optimism over KL balls and exponential-KL intervals at level 1/t, in short plans",
           "rewards, rate bounds; supports if told",
           "regret O(log N) for every N (docs/learners-proofs.md, Theorem 1); at a fixed delta with probability 1 - delta",
-          "Filippi, Cappe, Garivier 2010; Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 1", sets="kl"),
+          "Filippi, Cappe, Garivier 2010; Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 1", sets="kl",
+          proved_untold="without rate bounds regret O(log N) for every N (docs/learners-proofs.md, Theorem 3)"),
     Entry("ct-joint-ucrl", "sojourn.learn.ct_joint_ucrl:CTJointUCRL",
           "optimism over one set per pair for row and rate together at level 1/t, in short plans",
           "rewards, rate bounds; supports if told",
           "regret O(log N) for every N (docs/learners-proofs.md, Theorem 1); at a fixed delta with probability 1 - delta",
-          "Robbins 1970 (mixtures); Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 1", sets="joint"),
+          "Robbins 1970 (mixtures); Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 1", sets="joint",
+          proved_untold="nothing without rate bounds (a sketch in docs/learners-proofs.md)"),
     Entry("ct-psrl", "sojourn.learn.ct_psrl:CTPSRL", "follows the best policy of a model drawn from a Dirichlet x Gamma posterior",
           "rewards; rate bounds and supports if told", "nothing in continuous time; heavy tail seen",
           "Osband, Russo, Van Roy 2013; Ouyang, Gagrani, Nayyar, Jain 2017 (TSDE)"),
@@ -239,6 +242,7 @@ def proved_bound(name: str, parameters: Mapping[str, Any], epochs: float) -> str
 
     `parameters` are those in use, defaults included.  thm:UCRL (delta = 1/N only) and thm:UCRL2 are the paper's, Theorem 1 and 2
     those of docs/learners-proofs.md.  All hold for sets that are not scaled down; Theorem 1 at the level 1/t or at delta <= 1/N.
+    None is for a learner that is told no rate bounds (`rate_bounds` = "unknown" beside the parameters).
     Where no `growth` is named the parameters are of before it was one: then delta stood still.
 
     >>> proved_bound("ct-ucrl", {"horizon": 1e6}, 10**6), proved_bound("ct-ucrl", {"delta": 0.01}, 10**6)
@@ -249,7 +253,7 @@ def proved_bound(name: str, parameters: Mapping[str, Any], epochs: float) -> str
     ('Theorem 1', '')
     """
     bound = LEARNERS.built_in[name].upper_bound if name in LEARNERS.built_in else ""
-    printed = {"radius_scale": 1, "estimator": "truncated", "unknown_rewards": False}
+    printed = {"radius_scale": 1, "estimator": "truncated", "unknown_rewards": False, "rate_bounds": "told"}
     if not bound or any(parameters.get(key, value) != value for key, value in printed.items()):
         return ""
     delta, horizon = parameters.get("delta"), parameters.get("horizon")

@@ -16,7 +16,7 @@ from sojourn.learn.counts import Counts
 from sojourn.learn.joint_set import JointSet
 from sojourn.learn.kl_set import KLSet, kl_set, rate_sets
 from sojourn.learn.open_set import OpenSet, best_on_mean, open_set
-from sojourn.learn.optimism import income_spread, optimistic_plan
+from sojourn.learn.optimism import income_spread, optimistic_plan, payment_unit
 from sojourn.learn.posterior import Posterior
 from sojourn.model.knowledge import Knowledge
 from sojourn.model.scalars import is_number
@@ -25,7 +25,6 @@ from sojourn.model.words import html_card, left_over
 HALVINGS = 60  # of the interval in which the end of another is looked for
 MAX_STEPS = 20_000
 PRECISION = 1e-9  # of the gains, relative to the incomes that are possible
-SMALL = 1e-100  # payments below, or above 1 over it, are taken in another unit
 SHOWN = 12
 
 
@@ -156,10 +155,9 @@ def estimated(counts: Counts, knowledge: Knowledge, confidence: float = 0.95) ->
 
 def _in_unit(knowledge: Knowledge) -> tuple[Knowledge, float]:
     """Return the knowledge with payments in another unit, a power of two, where the squares of payments may be no numbers."""
-    size = max(float(np.abs(knowledge.reward).max(initial=0)), float(np.abs(knowledge.running).max(initial=0)))
-    if size == 0 or SMALL <= size <= 1 / SMALL:
+    unit = payment_unit(knowledge.reward, knowledge.running)
+    if unit == 1:
         return knowledge, 1.0
-    unit = float(np.ldexp(1.0, np.frexp(size)[1] - 1))
     return replace(knowledge, reward=knowledge.reward / unit, running=knowledge.running / unit, events=None), unit
 
 

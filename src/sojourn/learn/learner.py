@@ -247,9 +247,16 @@ def checked_knowledge(knowledge: Any) -> Knowledge:
 def refuse_untold_rates(kind: type[Learner], knowledge: Any) -> None:
     """Raise if no rate bounds are told and a learner of this class cannot do without."""
     told = not isinstance(knowledge, Knowledge) or knowledge.rates_told
-    if not (told or kind.may_lack_rate_bounds) and kind.needs_rate_bounds:
-        raise ParameterError(f'{kind.__name__} needs rate bounds, and rate_bounds is "unknown". Give rate_bounds=(lo, hi), or take '
-                             "the default, ct-kl-ucrl, ct-psrl or ct-joint-ucrl, which learn without.")
+    if not told and cannot_do_without(kind):
+        from sojourn.learn.catalogue import said_name
+
+        raise ParameterError(f"{said_name(kind)!r} needs rate bounds, and none are told. Tell rate_bounds=(lo, hi), or take the "
+                             "default, ct-kl-ucrl, ct-psrl or ct-joint-ucrl, which learn without.")
+
+
+def cannot_do_without(kind: type) -> bool:
+    """Return whether a learner of this class must be told rate bounds."""
+    return issubclass(kind, Learner) and kind.needs_rate_bounds and not kind.may_lack_rate_bounds
 
 
 def check_supports(history: History, knowledge: Knowledge) -> None:

@@ -24,6 +24,7 @@ from sojourn.kernels.turns import first_course
 from sojourn.model.knowledge import Knowledge
 
 MAX_STEPS = 10_000_000
+SMALL = 1e-100  # payments below, or above 1 over it, are taken in another unit
 TOO_FAR_APART = ("Either some states cannot reach each other (`sojourn.check` says which), or rates, chances or rewards lie too "
                  "far apart to plan with a proof in time; ct-imed, the default learner, plans without one.")
 
@@ -70,17 +71,34 @@ class TurnIteration:
 class DriftIteration(TurnIteration):
     """Planning in real time over a set whose kernel looks at drifts as kernels/gain_planning.py has it.
 
-    It plans on running rewards less the least of them, so that a constant one changes nothing, not even a rounding.
+    It plans on running rewards less the least of them, so that a constant one changes nothing, not even a rounding; and in a unit
+    of payment, a power of two, in which the squares of payments are numbers.
     """
 
     def __init__(self, kernel: Callable[..., Any], problem: Any):
         self.base = float(problem.running.min())
-        super().__init__(kernel, problem._replace(running=problem.running - self.base))
+        self.unit = payment_unit(problem.reward, problem.running)
+        super().__init__(kernel, problem._replace(reward=problem.reward / self.unit,
+                                                  running=problem.running / self.unit - self.base / self.unit))
 
     def improve(self, u: np.ndarray, tolerance: float, most: int) -> Improved:
         """Take some of at most `most` looks, u changes in place."""
-        found = super().improve(u, tolerance, most)
-        return found._replace(low=found.low + self.base, high=found.high + self.base)
+        u /= self.unit
+        found = super().improve(u, tolerance / self.unit, most)
+        u *= self.unit
+        return found._replace(low=found.low * self.unit + self.base, high=found.high * self.unit + self.base)
+
+
+def payment_unit(reward: np.ndarray, running: np.ndarray) -> float:
+    """Return a power of two in which the squares of payments are numbers; 1 where they are as they stand.
+
+    >>> payment_unit(np.array([3.0]), np.array([0.0])), payment_unit(np.array([3e200]), np.array([0.0])) == 2.0**665
+    (1.0, True)
+    """
+    size = max(float(np.abs(reward).max(initial=0)), float(np.abs(running).max(initial=0)))
+    if size == 0 or SMALL <= size <= 1 / SMALL:
+        return 1.0
+    return float(np.ldexp(1.0, np.frexp(size)[1] - 1))
 
 
 @dataclass(frozen=True, eq=False)

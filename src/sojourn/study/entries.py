@@ -14,6 +14,7 @@ from typing import Any
 from sojourn.errors import SojournError, unknown_name
 from sojourn.hidden_characters import visible
 from sojourn.learn.catalogue import LEARNERS, Entry, entry_from, learner_class, learner_for, needed_knowledge
+from sojourn.learn.learner import cannot_do_without
 from sojourn.learn.saving import meant_parameters, saved_parameters
 from sojourn.learn.streams import Seed
 from sojourn.model.ctmdp import CTMDP
@@ -98,7 +99,7 @@ class LearnerEntry:
 
     @property
     def proved(self) -> str:
-        return self.entry.proved
+        return self.entry.proved if self.rates_told else self.entry.proved_untold or self.entry.proved
 
     @property
     def kind(self) -> type:
@@ -135,6 +136,9 @@ class LearnerEntry:
             signature = inspect.signature(self.kind).parameters
         except (SojournError, ImportError, AttributeError) as error:
             return [str(error)]
+        if not self.rates_told and cannot_do_without(self.kind):
+            return [f"{self.name or self.home!r} needs rate bounds; remove rate_bounds = \"{UNKNOWN}\", or take the default, "
+                    "ct-kl-ucrl, ct-psrl or ct-joint-ucrl, which learn without."]
         if any(p.kind is p.VAR_KEYWORD for p in signature.values()):
             return []
         allowed = sorted(self.settings)
