@@ -46,6 +46,12 @@ def test_the_divergences_of_fits_approach_those_of_the_truth():
     assert short[1e-2] < 0.5 and short[1e-6] < 1e-3
 
 
+def test_a_model_without_supports_whose_rows_are_pooled_is_refused_in_words():
+    large = sojourn.Knowledge.from_arrays(np.zeros((201, 2)), (0.5, 2))
+    with pytest.raises(sojourn.errors.ParameterError, match="201 states and no supports; tell the supports"):
+        Attains(large)
+
+
 def due_by_the_page(learner, gain, bias, rows, rate, greedy):
     """Return which pairs are due, by the definitions of the page and the reference of the kernel."""
     known, visits, log = learner.knowledge, learner.counts.visits, np.log(learner.counts.epoch)

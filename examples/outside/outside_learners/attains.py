@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sojourn.errors import ParameterError
 from sojourn.kernels.least_divergence import least_divergence_row
 from sojourn.kernels.planning import best_policy
 from sojourn.learn import Learner, Plan
@@ -19,6 +20,8 @@ class Attains(Learner):
     def __init__(self, knowledge, seed=0, margin=0.01):
         super().__init__(knowledge, seed)
         self.fitted = Posterior(knowledge)  # rows (n_y + 1/k)/(n + 1), rates n/T within the bounds
+        if self.fitted.pooled:  # the fitted model of more than 200 states has one state more
+            raise ParameterError(f"{knowledge.n_states} states and no supports; tell the supports (supports=True).")
         income = [knowledge.reward * rate + knowledge.running for rate in (knowledge.rate_min, knowledge.rate_max)]
         self.margin = float(margin) * np.ptp(income) / knowledge.rate_max  # of zeta, in units of reward
         self.explored = 0  # exploring plans so far
