@@ -54,7 +54,8 @@ def test_units_of_time_and_reward_change_no_decision(name):
 def test_payments_whose_squares_are_no_numbers_change_no_decision(name, bounds):
     taken = []
     for unit in (1.0, 2.0**664, 2.0**-664):
-        rows = {"a": {"x": {"reward": unit, "running": unit}, "y": {"reward": unit / 3}}, "b": {"x": {"running": 2 * unit}, "y": -unit}}
+        rows = {"a": {"x": {"reward": unit, "running": unit}, "y": {"reward": unit / 3}},
+                "b": {"x": {"running": 2 * unit}, "y": -unit}}
         session = Session(name, state="a", knowledge=sojourn.Knowledge.from_choices(rows, rate_bounds=bounds), seed=1)
         rng, actions = np.random.default_rng(1), []
         for _ in range(80):
