@@ -62,15 +62,13 @@ _ENTRIES = [
     Entry("ct-kl-ucrl", "sojourn.learn.ct_kl_ucrl:CTKLUCRL",
           "optimism over KL balls and exponential-KL intervals at level 1/t, in short plans",
           "rewards; rate bounds and supports if told",
-          "regret O(log N) for every N (docs/learners-proofs.md, Theorem 1; Theorem 3 without rate bounds); at a fixed delta with "
-          "probability 1 - delta",
+          "regret O(log N) for every N (docs/learners-proofs.md, Theorem 1); at a fixed delta with probability 1 - delta",
           "Filippi, Cappe, Garivier 2010; Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 1", sets="kl",
           proved_untold="without rate bounds regret O(log N) for every N (docs/learners-proofs.md, Theorem 3)"),
     Entry("ct-joint-ucrl", "sojourn.learn.ct_joint_ucrl:CTJointUCRL",
           "optimism over one set per pair for row and rate together at level 1/t, in short plans",
           "rewards; rate bounds and supports if told",
-          "regret O(log N) for every N (docs/learners-proofs.md, Theorem 1; without rate bounds a sketch); at a fixed delta with "
-          "probability 1 - delta",
+          "regret O(log N) for every N (docs/learners-proofs.md, Theorem 1); at a fixed delta with probability 1 - delta",
           "Robbins 1970 (mixtures); Gao and Zhou, alg: CTUCRL", upper_bound="Theorem 1", sets="joint",
           proved_untold="nothing without rate bounds (a sketch in docs/learners-proofs.md)"),
     Entry("ct-psrl", "sojourn.learn.ct_psrl:CTPSRL", "follows the best policy of a model drawn from a Dirichlet x Gamma posterior",
