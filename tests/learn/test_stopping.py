@@ -333,6 +333,7 @@ def test_without_rate_bounds_nothing_is_certified_and_it_is_said_what_to_tell():
     known = model.knowledge("unknown", supports=True)
     said = r"no rate bounds are told, and a certificate needs some; tell rate_bounds=\(lo, hi\), however wide\.$"
     session = Session("random", "A", knowledge=known)
+    assert session.action in model.actions
     session.report(0.5, "B")
     for asked in (("5%",), (0.1,), ()):  # and how close it is now
         with pytest.raises(ParameterError, match=said):
