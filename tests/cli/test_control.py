@@ -257,6 +257,17 @@ def test_the_status_says_when_asked_whether_learning_could_stop(path):
     assert "--within is '5 %%'" in run("control", "status", path, "--within", "5 %%").err
 
 
+def test_the_status_names_the_policy_that_is_certified(tmp_path):
+    made, log = tmp_path / "c", tmp_path / "log.csv"
+    seen = "".join(f"{state},{action},0.4,{after}\n" for state, after in ("AB", "BC", "CA") for action in ("quick", "slow"))
+    log.write_text("state,action,holding_time,next_state\n" + 50 * seen, encoding="utf-8")
+    run("control", "create", made, "three-state", "--start", "A", "--learner", "random")
+    assert "the policy:" not in run("control", "status", made, "--within", 1000).out
+    assert run("control", "import", made, log, "--not-contiguous").code == 0
+    said = run("control", "status", made, "--within", 1000).out
+    assert "Certified after" in said and " in A, " in said.split("the policy: ")[1] and " in C" in said
+
+
 def test_the_status_without_rate_bounds_names_the_option_that_tells_them(tmp_path):
     made = tmp_path / "untold"
     assert run("control", "create", made, "three-state", "--start", "A", "--learner", "random", "--no-rate-bounds").code == 0

@@ -183,7 +183,7 @@ def test_within_stops_the_run_and_names_the_policy():
     assert ran.code == 0 and "certificate    Certified after" in ran.out and "with 90 % confidence" in " ".join(ran.out.split())
     assert "the policy     quick in A, " in ran.out and "any rule       that is right as often" in ran.out
     told = json.loads(run(*asked, "--json").out)["certificate"]
-    assert told["certified"] and told["decisions"] < 10**5 and told["asked"] == "10%" and told["delta"] == pytest.approx(0.05)
+    assert told["certified"] and told["decisions"] < 10**5 and told["asked"] == "10%" and told["delta"] == 0.05
     assert len(told["policy"]) == 3 and told["low"] < told["high"] and 0 < told["any_rule_needs"] < told["decisions"]
 
 
@@ -192,6 +192,12 @@ def test_within_without_rate_bounds_names_the_option_that_tells_them():
     assert ran.code == 1 and ran.out == "" and ran.err == (
         "error: no rate bounds are told, and a certificate needs some; --rate-bounds LO HI of `sojourn learn` or `sojourn control "
         "create` tells them, however wide.\n")
+
+
+def test_within_says_so_where_the_run_ends_before_the_first_look():
+    ran = run("three-state", "--epochs", 9, "--within", "5%", "--learner", "random")
+    assert ran.code == 0 and "the run ended before it was asked, which is first after 10 decisions" in ran.err
+    assert "before it was asked" not in run("three-state", "--epochs", 10, "--within", "5%", "--learner", "random").err
 
 
 def test_within_says_where_it_is_not_reached_and_where_it_cannot_be():

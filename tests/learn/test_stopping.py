@@ -328,11 +328,26 @@ def test_where_nothing_can_be_proved_it_is_said_who_can():
         simulate(model, "ct-kl-ucrl", max_epochs=100, stop_when="5%")
 
 
+def test_a_lucky_choice_that_is_not_tried_again_does_not_keep_a_certificate_away():
+    """Choice 0 of state 0 never leads to where income is; one short sojourn makes it the best at the means all the same."""
+    to = [[[0, 0, 1], [0, 1, 0]], [[1, 0, 0]] * 2, [[1, 0, 0]] * 2]
+    model = CTMDP.from_arrays(to, [[10.0, 0.2], [1.0, 1.0], [5.0, 5.0]], np.zeros((3, 2)), [[0, 0], [1, 1], [0, 0]],
+                              rate_bounds=(0.1, 20.0))
+    known = model.knowledge(supports=True)
+    seen = [(0, 1, 5.0, 1), (1, 0, 1.0, 0), (0, 1, 5.0, 1), (1, 1, 1.0, 0)] * 10_000
+    counts = told(known, [(0, 0, 0.06, 2), (2, 0, 0.2, 0), (0, 1, 5.0, 1), (1, 0, 1.0, 0), *seen, (0, 1, 5.0, 1)])
+    assert best_tried(joint_set(counts, known, 0.01), counts, known)[1][0] == 0
+    found = certificate(GENERIC, counts, known, within("20%"))
+    assert found and found.policy[0] == 1 and found.low < 1 / 6 < found.high
+    assert certificate(GENERIC, counts, known, None).policy[0] == 1
+
+
 def test_without_rate_bounds_nothing_is_certified_and_it_is_said_what_to_tell():
     model = make("three-state")
     known = model.knowledge("unknown", supports=True)
     said = r"no rate bounds are told, and a certificate needs some; tell rate_bounds=\(lo, hi\), however wide\.$"
     session = Session("random", "A", knowledge=known)
+    assert session.action in model.actions
     session.report(0.5, "B")
     for asked in (("5%",), (0.1,), ()):  # and how close it is now
         with pytest.raises(ParameterError, match=said):

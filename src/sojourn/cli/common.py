@@ -9,8 +9,9 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import Any
 
 import click
@@ -20,10 +21,12 @@ from sojourn.errors import ModelError, ParameterError, unknown_name
 from sojourn.hidden_characters import has_hidden, visible
 from sojourn.model.closeness import Within, within
 from sojourn.model.scalars import is_decimal, is_whole_text
+from sojourn.model.words import left_over
 
 NOT_FINITE = ("nan", "inf", "infinity")
 LONG = 40  # characters: a text beyond is a sentence
 NARROWEST = 20  # columns below which lines are left as they are
+SHOWN_STATES = 12  # of a policy
 
 
 def _models(context: click.Context, argument: click.Parameter, text: str) -> list[Any]:
@@ -80,7 +83,14 @@ def asked(epsilon: str, confidence: float) -> Within:
     """Return what --within and --confidence ask for."""
     if not 0 < confidence < 1:
         raise ParameterError(f"--confidence is {confidence:g}; it must lie between 0 and 1, such as 0.95.")
-    return within(epsilon, 1 - confidence)
+    return within(epsilon, float(1 - Decimal(repr(float(confidence)))))  # of 0.95 exactly 0.05
+
+
+def policy_in_words(policy: Sequence[tuple[str, str]]) -> str:
+    """Return [(state, action), ...] in words, the first states of many."""
+    chosen = [f"{action} in {state}" for state, action in policy]
+    more = f", ... ({left_over(len(chosen) - SHOWN_STATES, 'state')})" if len(chosen) > SHOWN_STATES else ""
+    return ", ".join(chosen[:SHOWN_STATES]) + more
 
 
 def renamed_columns(texts: Iterable[str]) -> dict[str, str]:

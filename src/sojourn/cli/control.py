@@ -21,6 +21,7 @@ from sojourn.cli.common import (
     learner_names,
     model_argument,
     plain,
+    policy_in_words,
     print_json,
     read_model,
     renamed_columns,
@@ -115,7 +116,10 @@ def status(path: Path, epsilon: str | None, confidence: float, as_json: bool) ->
                f"{said['uncounted']:,} reports not counted, {said['imported']:,} imported\n"
                f"{said['alarms']:,} alarms; {said['owner']}")
     if wanted is not None:
-        say(said["good_enough"]["sentence"])
+        answer = said["good_enough"]
+        say(answer["sentence"])
+        if answer["certified"]:
+            say(f"the policy: {policy_in_words(answer['policy'])}")
     for alarm in alarms[-5:]:
         say(f"  after report {alarm.seq}, {alarm.kind}: {alarm.text}")
 

@@ -21,6 +21,7 @@ from sojourn.cli.common import (
     learner_names,
     model_argument,
     named_state,
+    policy_in_words,
     print_json,
     read_model,
     say,
@@ -29,7 +30,6 @@ from sojourn.cli.common import (
 from sojourn.cli.remedies import for_shell
 from sojourn.errors import ParameterError
 from sojourn.model.columns import fitting
-from sojourn.model.words import left_over
 from sojourn.zoo.syntax import parse_parameters
 
 ROWS = 12
@@ -79,6 +79,11 @@ def command(model: str, as_json: bool, picture: str | None, **options: Any) -> N
         print_json(as_object(run, label))
     else:
         say("\n".join(in_words(run, label)))
+    if options["epsilon"] is not None and run.certificate is None:
+        from sojourn.simulation.looks import first_look
+
+        echo(f"warning: --within is given, but the run ended before it was asked, which is first after "
+             f"{first_look(run.model.n_states)} decisions", err=True)
     if picture:  # last: whatever is wrong with it, the result is out
         run.plot(path=picture)
         if not as_json:
@@ -212,13 +217,11 @@ def certified(run: Any) -> list[str]:
     width = terminal_width() or WIDE
     words = folded(f"certificate    {found}", width)
     if found:
-        chosen = [f"{run.model.actions.label(a)} in {run.model.states.label(s)}" for s, a in enumerate(found.policy)]
-        more = f", ... ({left_over(len(chosen) - ROWS, 'state')})" if len(chosen) > ROWS else ""
-        words += folded(f"the policy     {', '.join(chosen[:ROWS])}{more}", width)
+        words += folded(f"the policy     {policy_in_words(found.as_dict()['policy'])}", width)
     needed = least_needed(run)
     if needed:
         words += folded(f"any rule       that is right as often needs at least {needed:,.1f} decisions here in the mean to name "
-                        "such a policy; this one proves its gain as well", width)
+                        "such a policy; the rule of this run proves its gain as well", width)
     return words
 
 

@@ -41,7 +41,9 @@ TELL_BOUNDS = "tell rate_bounds=(lo, hi), however wide"  # the remedy where none
 
 
 def certificate(learner: Any, counts: Counts, knowledge: Knowledge, wanted: Within | None, delta: float = DELTA) -> Certificate:
-    """Return what `counts` prove of the policy that is best at the means; `learner` says which sets count, and what play closes.
+    """Return what `counts` prove of a policy; `learner` says which sets count, and what play closes.
+
+    Of the best policy at the means and the most hopeful one over the sets it is that of which more is proved.
 
     With None instead of a wish it says how close the policy is proved to be, but with probability `delta`.
     """
@@ -62,13 +64,24 @@ def certificate(learner: Any, counts: Counts, knowledge: Knowledge, wanted: With
         low, high = _incomes(knowledge)
         return _certificate(knowledge, None, low, high, high, wanted, chance, counts, note, doubt)
     high, hopeful = largest_gain(sets, knowledge, tolerance)
+    low = least_gain(sets, knowledge, pair, tolerance)
+    other = knowledge.pair_table[np.arange(knowledge.n_states), hopeful]
+    open_still = wanted is None or high - low > wanted.allowed(low, max(low, high))
+    if open_still and (other != pair).any() and counts.visits[other].all():
+        # What is best at the means may rest on a lucky choice that is never tried again; what is played is seen ever better.
+        sure = least_gain(sets, knowledge, other, tolerance)
+        pair, low = (other, sure) if sure > low else (pair, low)
     policy = np.array(knowledge.pair_action[pair])
-    low = -largest_gain(sets.only(pair).as_costs(), alone(knowledge, pair), tolerance)[0]
     enough = -np.inf if wanted is None else low + wanted.allowed(low, max(low, high))
     others = high
     if np.array_equal(hopeful, policy) and (wanted is None or high > enough):
         others = largest_gain_elsewhere(sets, knowledge, pair, tolerance, high, np.inf if wanted is None else enough)
     return _certificate(knowledge, policy, low, high, others, wanted, chance, counts, note, doubt)
+
+
+def least_gain(sets: JointSet, knowledge: Knowledge, pair: np.ndarray, tolerance: float) -> float:
+    """Return a bound below which the policy that takes `pair` earns in no model of the set."""
+    return -largest_gain(sets.only(pair).as_costs(), alone(knowledge, pair), tolerance)[0]
 
 
 def largest_gain_elsewhere(sets: JointSet, knowledge: Knowledge, pair: np.ndarray, tolerance: float, high: float,

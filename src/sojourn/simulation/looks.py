@@ -27,11 +27,16 @@ def looks_until(epochs: int, n_states: int) -> list[int]:
     >>> looks_until(15, 3)
     [10, 11, 12, 13, 14, 15]
     """
-    found, at = [], max(FIRST, n_states)
+    found, at = [], first_look(n_states)
     while at <= epochs:
         found.append(at)
         at = after(at)
     return found
+
+
+def first_look(n_states: int) -> int:
+    """Return the decision of the first look at a model of so many states."""
+    return max(FIRST, n_states)
 
 
 def after(epoch: int) -> int:
@@ -50,7 +55,7 @@ class Looks:
             raise ParameterError(f"stop_when is {wanted!r}; it must be what sojourn.within makes of an epsilon such as '5%'.")
         self.walk, self.wanted = walk, wanted
         self.last: Certificate | None = None
-        self.next: int | None = max(FIRST, walk.model.n_states)
+        self.next: int | None = first_look(walk.model.n_states)
         self._counts()
 
     @property
