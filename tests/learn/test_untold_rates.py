@@ -5,6 +5,7 @@ import pytest
 
 import sojourn
 from command_line import run
+from sojourn.control.estimate_words import lines
 from sojourn.errors import ModelError, ParameterError, SojournError
 from sojourn.kernels.joint_optimism import joint_bounds, joint_drift_reference
 from sojourn.kernels.kl_optimism import kl_drift_reference
@@ -229,6 +230,8 @@ def test_an_estimate_without_rate_bounds_leaves_open_what_was_never_tried():
         assert low == pytest.approx(told.gain_bounds[0], abs=0.5 * abs(told.gain))
         fresh = estimated(sojourn.learner("ct-kl-ucrl", subject.knowledge).counts, subject.knowledge)
         assert fresh.gain_bounds == (-np.inf, np.inf) and np.isinf(fresh.rate_bounds[:, 1]).all()
+        assert np.isnan(fresh.gain) and "nothing is known of its gain" in repr(fresh) and "earns nan" not in repr(fresh)
+        assert "nothing is known of its gain" in lines(fresh)[1] and found.gain == pytest.approx(told.gain, rel=1e-6)
 
 
 def test_the_command_line_tells_no_rate_bounds():
