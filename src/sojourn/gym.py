@@ -20,7 +20,7 @@ from sojourn.errors import ModelError, ParameterError, require
 from sojourn.learn.catalogue import is_named, learner_class, needed_knowledge
 from sojourn.learn.catalogue import learner as made_learner
 from sojourn.model.ctmdp import CTMDP
-from sojourn.model.knowledge import Knowledge
+from sojourn.model.knowledge import Bounds, Knowledge
 from sojourn.model.numbers import real_array
 from sojourn.model.scalars import whole
 from sojourn.simulation.labels import Labels
@@ -171,12 +171,12 @@ class Driven:
         return float(self.reward.sum() / self.holding_time.sum())
 
 
-def knowledge_of(env: gymnasium.Env[Any, Any], reward: Any = None, rate_bounds: tuple[float, float] | None = None) -> Knowledge:
+def knowledge_of(env: gymnasium.Env[Any, Any], reward: Any = None, rate_bounds: Bounds | None = None) -> Knowledge:
     """Return what a learner may know of an environment with discrete spaces.
 
     One of ours knows its own.  Of another, every action is admissible everywhere; `reward` is an (S, A) table of mean
     rewards (default: computed from `env.unwrapped.P`, which Gymnasium's toy texts have, else 0: use a learner for unknown
-    rewards); `rate_bounds` is (1, 1) by default, which is right where every step takes one unit of time.
+    rewards); `rate_bounds` is (1, 1) by default, which is right where every step takes one unit of time; "unknown" tells none.
     """
     inner = env.unwrapped
     if isinstance(inner, CTMDPEnv) and reward is None:

@@ -5,6 +5,7 @@ import pytest
 
 import sojourn
 from command_line import run
+from sojourn.control.estimate_words import lines
 from sojourn.errors import ModelError, ParameterError, SojournError
 from sojourn.kernels.joint_optimism import joint_bounds, joint_drift_reference
 from sojourn.kernels.kl_optimism import kl_drift_reference
@@ -115,7 +116,7 @@ def test_a_state_from_which_no_jumps_lead_to_an_untried_action_is_named():
             "off": {"go": {"next": ["on"]}}}
     known = sojourn.Knowledge.from_choices(rows, rate_bounds="unknown")
     session = Session("ct-kl-ucrl", state="start", knowledge=known, seed=1)
-    with pytest.raises(ParameterError, match=r"'start' has an action .* never tried, and no jumps lead there from state 'on'"):
+    with pytest.raises(ParameterError, match=r"'start' has an action .* never tried.*, and no jumps lead there from state 'on'"):
         for after in ("on", "off", "on", "off", "on", "off"):
             _ = session.action
             session.report(0.5, after)
@@ -229,11 +230,15 @@ def test_an_estimate_without_rate_bounds_leaves_open_what_was_never_tried():
         assert low == pytest.approx(told.gain_bounds[0], abs=0.5 * abs(told.gain))
         fresh = estimated(sojourn.learner("ct-kl-ucrl", subject.knowledge).counts, subject.knowledge)
         assert fresh.gain_bounds == (-np.inf, np.inf) and np.isinf(fresh.rate_bounds[:, 1]).all()
+        assert np.isnan(fresh.gain) and "nothing is known of its gain" in repr(fresh) and "earns nan" not in repr(fresh)
+        assert "nothing is known of its gain" in lines(fresh)[1] and found.gain == pytest.approx(told.gain, rel=1e-6)
 
 
 def test_the_command_line_tells_no_rate_bounds():
     told = run("learn", "three-state", "--learner", "ct-kl-ucrl", "--no-rate-bounds", "--epochs", 300, "--json")
     assert told.code == 0, told.err
+    words = run("learn", "three-state", "--learner", "ct-kl-ucrl", "--no-rate-bounds", "--epochs", 300)
+    assert "lower bound    none: no rate bounds are told" in words.out and "Theorem" not in words.out
     refused = run("learn", "three-state", "--learner", "ct-ucrl", "--no-rate-bounds", "--epochs", 300)
     assert refused.code and "or ct-joint-ucrl, which learn without" in " ".join(refused.err.split())
     assert "Tell some (--rate-bounds LO HI)" in " ".join(refused.err.split()) and "rate_bounds=" not in refused.err
@@ -278,6 +283,8 @@ def test_theorems_for_told_rate_bounds_are_not_named_where_none_are_told():
         assert not bounds_of(model, [(name, given | {"rate_bounds": "unknown"})], 1000).upper
         told, untold = (LearnerEntry(name, name, rates_told=told) for told in (True, False))
         assert "Theorem 1" in told.proved and proved in untold.proved and "Theorem 1" not in untold.proved
+        assert "rate bounds;" in told.knows and "rate bounds;" not in untold.knows
+        assert LearnerEntry(name, name, parameters={"radius_scale": 0.5}).proved == "nothing with radius_scale = 0.5"
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -56,6 +56,14 @@ def test_what_is_proved_of_optimism_is_named_beside_a_run_and_not_drawn(model):
         assert all(axes.get_ylim()[1] < 1e-3 * bound for axes in drawn.axes)
 
 
+def test_no_bound_stands_beside_a_learner_that_was_told_no_rate_bounds_or_had_learned_before(model):
+    for told in (None, "unknown"):
+        learner = CTKLUCRL(model.knowledge(told))
+        first, again = (words(plot_run(simulate(model, learner, max_epochs=epochs))) for epochs in (400, 200))
+        assert ("Proved" in first) == ("C_u(M)" in first) == (told is None) and "Proved" not in again
+        assert ("No bounds: no rate bounds are told" in again) == (told is not None)
+
+
 def test_a_learner_at_a_fixed_level_is_not_called_uniformly_fast(model):
     fixed, printed = (words(plot_run(simulate(model, kind(model.knowledge(), delta=0.02), max_epochs=500)))
                       for kind in (CTKLUCRL, CTUCRL))
@@ -97,6 +105,7 @@ def test_a_run_with_holding_times_of_another_law_has_no_bounds_beside_it(model, 
         assert "(M)" not in said and "upper" not in said
         assert "No bounds: holding times are drawn as pareto:shape=2.2, and the bounds are for exponential ones." in said
         assert "No bounds" not in words(plot_run(drawn, bounds=False))
+    learner = CTUCRL(model.knowledge(), horizon=500)
     same = simulate(model, learner, max_epochs=500, holding_times={(s, a): "exponential" for s in "AB" for a in ("slow", "quick")})
     assert same.other_law == "" and "thm:UCRL)" in words(plot_run(same))
 

@@ -291,7 +291,7 @@ def against_bounds(run: Any, epochs: int) -> list[str]:
     from sojourn.errors import SojournError
     from sojourn.instance.difficulty import difficulty
     from sojourn.learn.catalogue import may_stay_wrong, said_name
-    from sojourn.simulation.holding import no_bounds
+    from sojourn.simulation.holding import UNTOLD, no_bounds
     from sojourn.study.growth import slopes
 
     known = getattr(run.learner, "knowledge", None)
@@ -299,6 +299,8 @@ def against_bounds(run: Any, epochs: int) -> list[str]:
         return []
     if run.other_law:
         return folded(f"lower bound    none: {no_bounds(run.model, run.other_law)}", terminal_width() or WIDE)
+    if not known.rates_told:
+        return folded(f"lower bound    none: {UNTOLD}", terminal_width() or WIDE)
     try:
         if known.events is not None:  # another class of models, another bound
             return [f"lower bound    {difficulty(run.model).events.words()}"]

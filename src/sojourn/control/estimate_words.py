@@ -15,7 +15,8 @@ def lines(found: Estimate | EventEstimate) -> list[str]:
     """Return what was learned: sentences, the events if there are any, a line per choice, what to try."""
     (low, high), known = found.gain_bounds, found.knowledge
     said = [f"{int(found.visits.sum()):,} decisions were counted.",
-            f"On the mean model the best policy earns {found.gain:.6g} per unit of time.",
+            f"On the mean model the best policy earns {found.gain:.6g} per unit of time." if found.gain == found.gain else
+            "The best policy now has choices that were never tried, and without rate bounds nothing is known of its gain.",
             f"At {found.confidence:.15g} confidence it earns at least {low:.6g}, and no policy earns more than {high:.6g}."]
     if isinstance(found, Estimate) and found.wrong_bounds:
         some = "1 rate seems" if found.wrong_bounds == 1 else f"{found.wrong_bounds} rates seem"

@@ -33,8 +33,9 @@ class Estimate:
     """Arrays are per pair (P,), or per successor seen (`row_start[k]:row_start[k+1]` are those of pair k, as in CTMDP).
 
     `policy` (positions, one per state) is the best one on the mean of what was seen, `gain` what it would earn there per unit of
-    time.  `gain_bounds`: no policy earns more than the upper end, and `policy` earns at least the lower one, both with the stated
-    `confidence`.  A choice never tried may have any rate within the bounds and lead anywhere.
+    time (NaN where it has a choice never tried and no rate bounds are told).  `gain_bounds`: no policy earns more than the upper
+    end, and `policy` earns at least the lower one, both with the stated `confidence`.  A choice never tried may have any rate
+    within the bounds and lead anywhere.
     """
 
     knowledge: Knowledge
@@ -86,6 +87,13 @@ class Estimate:
         """Return the most that all successors of a choice that were not yet seen may have together, as a probability."""
         return float(self.unseen[self.knowledge.pair(state, action)])
 
+    @property
+    def _now(self) -> str:
+        """What the best policy now earns, in words."""
+        if np.isnan(self.gain):
+            return "best policy now has choices that were never tried, and without rate bounds nothing is known of its gain"
+        return f"best policy now earns {self.gain:.6g} per unit of time on the mean model"
+
     def frame(self) -> Any:
         """Return one row per choice as a pandas DataFrame (needs the extra `frame`)."""
         pandas: Any = require("pandas", "frame")
@@ -101,9 +109,8 @@ class Estimate:
         low, high = self.gain_bounds
         some = "1 rate seems" if self.wrong_bounds == 1 else f"{self.wrong_bounds} rates seem"
         wrong = f"; {some} outside the bounds told" if self.wrong_bounds else ""
-        return (f"<Estimate: {int(self.visits.sum()):,} epochs; best policy now earns {self.gain:.6g} per unit of time on the mean "
-                f"model; at {self.confidence:.15g} confidence it earns at least {low:.6g}, and no policy more than {high:.6g}; "
-                f"{len(self.remaining)} choices to try{wrong}>")
+        return (f"<Estimate: {int(self.visits.sum()):,} epochs; {self._now}; at {self.confidence:.15g} confidence it earns "
+                f"at least {low:.6g}, and no policy more than {high:.6g}; {len(self.remaining)} choices to try{wrong}>")
 
     def _repr_html_(self) -> str:
         known, rows = self.knowledge, []
@@ -171,7 +178,8 @@ def _without_bounds(counts: Counts, knowledge: Knowledge, confidence: float) -> 
     played = knowledge.pair_table[np.arange(knowledge.n_states), found.policy]
     least, most = found.gain_bounds
     bounds = np.where(tried[:, None], found.rate_bounds, np.stack([low, high], axis=1))
-    return replace(found, knowledge=knowledge, rate_bounds=bounds,
+    gain = found.gain if tried[played].all() else float("nan")  # the rate of a choice never tried may be any
+    return replace(found, knowledge=knowledge, rate_bounds=bounds, gain=gain,
                    gain_bounds=(least if tried[played].all() else -np.inf, most if tried.all() else np.inf))
 
 

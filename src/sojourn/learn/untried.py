@@ -93,6 +93,6 @@ def refuse_unreachable(knowledge: Knowledge, sought: np.ndarray) -> None:
         leads[state[leads[knowledge.support_state]]] = True
     if not leads.all():
         here, there = knowledge.states[int(np.argmin(leads))], knowledge.states[int(np.argmax(sought))]
-        raise ParameterError(f"state {there!r} has an action that was tried too seldom, and no jumps lead there from state "
+        raise ParameterError(f"state {there!r} has an action that was never tried or only once, and no jumps lead there from state "
                              f"{here!r}. Without rate bounds every action must be tried. Tell rate_bounds=(lo, hi), or remove "
                              "the action from the model.")

@@ -12,7 +12,7 @@ from sojourn.instance.difficulty import Difficulty, difficulty
 from sojourn.learn.abilities import called
 from sojourn.learn.catalogue import may_stay_wrong, proved_bound, said_name
 from sojourn.report.look import COLORS, check_picture, literal, new_figure, save, with_look
-from sojourn.simulation.holding import no_bounds
+from sojourn.simulation.holding import UNTOLD, no_bounds
 from sojourn.simulation.run import Run
 from sojourn.study.bounds import NAMES, proved_of
 from sojourn.study.growth import slopes
@@ -52,11 +52,17 @@ def plot_run(run: Run, path: str | PathLike[str] | None = None, bounds: bool = T
         notes.append(STUCK.format(chance=chance))
     notes += [] if card is None else _upper_bound(run, card.as_told)
     notes += [f"No bounds: {no_bounds(run.model, run.other_law)}."] if bounds and run.other_law else []
+    notes += [f"No bounds: {UNTOLD}."] if bounds and not run.other_law and not _rates_told(run) else []
     if notes:
         figure.supxlabel("\n".join(notes), fontsize=7.5, color="#444444")
     if path is not None:
         save(figure, path, kind or "png")
     return figure
+
+
+def _rates_told(run: Run) -> bool:
+    """Return whether the learner was told rate bounds; true where it says nothing of it."""
+    return bool(getattr(getattr(run.learner, "knowledge", None), "rates_told", True))
 
 
 def _card(run: Run) -> Difficulty | None:
@@ -116,8 +122,11 @@ def _upper_bound(run: Run, card: Difficulty) -> list[str]:
     """Return the theorem's bound in words, only where its learner is walking.
 
     In the form that does not depend on the unit of time: as printed it is no guarantee where rate_max > 1.
+    There is none for a learner that had learned before the run.
     """
     last, name = int(run.epochs[-1]), said_name(type(run.learner))
+    if _knew_more(run):
+        return []
     theorem = proved_bound(name, run.settings, last)
     own = proved_of(card, name, run.settings, last)
     if own is not None:
@@ -132,6 +141,12 @@ def _upper_bound(run: Run, card: Difficulty) -> list[str]:
     except SojournError:
         pass
     return []
+
+
+def _knew_more(run: Run) -> bool:
+    """Return whether the learner has counted more decisions than the run's: theorems are for learners that begin with none."""
+    counts = getattr(run.learner, "counts", None)
+    return counts is not None and int(counts.visits.sum()) > int(run.visits.sum())
 
 
 def _lost_axes(panel: Any) -> None:

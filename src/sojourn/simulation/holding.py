@@ -146,6 +146,9 @@ def other_law(model: CTMDP, holding_times: HoldingTimes) -> str:
     return f"{', '.join(dict.fromkeys(others))} in {len(others)} of {model.n_pairs} pairs" if others else ""
 
 
+UNTOLD = "no rate bounds are told, and the bounds are for learners that are told some"
+
+
 def no_bounds(model: CTMDP, other: str) -> str:
     """Return why the bounds on regret are not set beside holding times of another law than the model's own."""
     return f"holding times are drawn as {other}, and the bounds are for {own_law(model)} ones"

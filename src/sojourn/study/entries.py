@@ -22,6 +22,7 @@ from sojourn.model.events import EventTable
 from sojourn.model.knowledge import UNKNOWN
 from sojourn.model.names import Names, decoded, encoded
 from sojourn.model.pack import canonical, digest, pack, storable, unpack
+from sojourn.model.scalars import is_number
 
 ARRAYS = ("pair_start", "pair_action", "row_start", "next_state", "probability", "rate", "reward", "running", "transition_reward")
 
@@ -94,11 +95,17 @@ class LearnerEntry:
     @property
     def knows(self) -> str:
         """What the learner knew before it started, in words for the tables."""
-        told = self.entry.knows if self.rates_told else f"{self.entry.knows}; no rate bounds told"
+        told = self.entry.knows
+        if not self.rates_told:
+            told = f"{told.replace('rewards, rate bounds', 'rewards')}; no rate bounds told"
         return told + (", supports" if self.supports and "support" not in told else "")
 
     @property
     def proved(self) -> str:
+        """What is proved of it, in words for the tables; nothing where its sets are scaled down."""
+        scale = self.parameters.get("radius_scale", 1)
+        if self.entry.upper_bound and is_number(scale) and scale < 1:
+            return f"nothing with radius_scale = {scale:g}"
         return self.entry.proved if self.rates_told else self.entry.proved_untold or self.entry.proved
 
     @property
