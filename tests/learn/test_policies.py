@@ -24,16 +24,18 @@ def test_integers_of_every_type_are_action_indices(kind):
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8])
-@pytest.mark.parametrize("wrong", [KNOWN.n_actions, FAST, -1])
-@pytest.mark.parametrize("state", ["idle", "down"])
-def test_an_action_that_is_not_there_is_refused_with_the_actions_that_are(kind, wrong, state):
+@pytest.mark.parametrize("wrong", [KNOWN.n_actions, -1, FAST])
+@pytest.mark.parametrize(("state", "there"), [("idle", [WAIT]), ("busy", [WAIT, SLOW, FAST]), ("down", [SLOW])])
+def test_an_action_that_is_not_there_is_refused_with_the_actions_that_are(kind, state, wrong, there):
     """Index 3 of 3 is no action, nor is it the first one of the next state."""
     policy, s = np.array([WAIT, WAIT, SLOW]), KNOWN.states.position(state)
-    policy[s] = wrong
-    policy, name = policy.astype(kind), "wait" if state == "idle" else "slow"
-    with pytest.raises(ParameterError, match=rf"chooses action {policy[s]} in state '{state}', which is not admissible there; "
-                                             rf"choose of: {KNOWN.actions.position(name)} \({name}\)\.$"):
+    policy[s] = KNOWN.n_actions + 1 if wrong in there else wrong
+    policy = policy.astype(kind)
+    with pytest.raises(ParameterError) as refused:
         policy_pairs(policy, KNOWN)
+    choices = ", ".join(f"{a} ({KNOWN.actions[a]})" for a in there)
+    assert str(refused.value).endswith(f"chooses action {policy[s]} in state '{state}', which is not admissible there; choose of: "
+                                       f"{choices}.")
 
 
 @pytest.mark.parametrize("policy", [np.array([WAIT]), np.zeros(4, dtype=np.int64), np.array([0.0, 0.0, 1.0]),
@@ -51,11 +53,24 @@ def test_of_very_many_actions_the_first_twenty_are_named_and_it_is_said_how_many
     assert str(refused.value).endswith(f"17 (17), {end}")
 
 
+@pytest.mark.parametrize(("policy", "words"), [
+    ([[0, 1], [1]], "must hold an action index for each state, or be a table of probabilities"),
+    (np.full((3, 2), 0.5), r"has shape \(3, 2\); it must be \(3,\) or \(3, 3\)"),
+    (np.full((3, 3), 1 / 3), r"policy\[idle, slow\] is 0.333333; a probability"),
+    (np.array([[1, 0, 0], [0.5, 0.4, 0], [0, 1, 0]]), r"policy\[busy\] sums to 0.9")])
+def test_a_table_that_is_no_law_over_the_actions_that_are_there_is_refused(policy, words):
+    with pytest.raises(ParameterError, match=words):
+        policy_pairs(policy, KNOWN)
+
+
 def test_a_draw_beyond_a_sum_below_one_takes_the_last_action_that_is_possible():
     """Probabilities may be off by 1e-9, and ten times 0.1 is less than 1: the rest is never another action's."""
     table = np.zeros((3, 3))
-    table[0, WAIT], table[2, SLOW] = 1.0, 1.0
+    table[0, WAIT], table[2, SLOW] = 1 - 5e-10, 1 - 5e-10
     table[1, WAIT], table[1, SLOW] = 0.5, 0.5 - 5e-10
     episode = Episode(Plan(table), KNOWN, 1, 1)
-    for drawn, name in ((0.0, "wait"), (0.5, "slow"), (1 - 2.0**-53, "slow")):
-        assert episode.pair_in(1, SimpleNamespace(random=lambda drawn=drawn: drawn)) == KNOWN.pair("busy", name)
+    assert episode.under_way.pair.tolist() == KNOWN.pair_start[:-1].tolist()
+    for state, drawn, name in (("idle", 0.0, "wait"), ("idle", 1 - 2.0**-53, "wait"), ("busy", 0.0, "wait"), ("busy", 0.5, "slow"),
+                               ("busy", 1 - 2.0**-53, "slow"), ("down", 0.0, "slow"), ("down", 1 - 2.0**-53, "slow")):
+        s = KNOWN.states.position(state)
+        assert episode.pair_in(s, SimpleNamespace(random=lambda drawn=drawn: drawn)) == KNOWN.pair(state, name)
