@@ -1,7 +1,7 @@
 """The errors a user can meet.  Each message names the entry, its value, the rule and the remedy."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -90,8 +90,16 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     options = sorted(known)
     close = nearest_name(str(name), options)
     guess = f"; did you mean {_cut(close)!r}?" if close else "."
-    listed = ", ".join(map(_cut, options[:40])) + (f", ... ({len(options)} in all)" if len(options) > 40 else "")
-    return visible(f"no {kind} named {_cut(str(name))!r}{guess} Known: {listed}")
+    return visible(f"no {kind} named {_cut(str(name))!r}{guess} Known: {listed(list(map(_cut, options)), 40)}")
+
+
+def listed(texts: Sequence[str], most: int = 20) -> str:
+    """Return the texts in a row; of more than `most` the first ones, and how many there are.
+
+    >>> listed(["slow", "fast"]), listed(["a", "b", "c"], most=2)
+    ('slow, fast', 'a, b, ... (3 in all)')
+    """
+    return ", ".join(texts[:most]) + (f", ... ({len(texts):,} in all)" if len(texts) > most else "")
 
 
 def nearest_name(name: str, options: list[str]) -> str:

@@ -1,7 +1,10 @@
 """Plans that come late: only where that was asked for, at most so many answers, journaled, and the same when folded again."""
 
+import os
 import subprocess
 import sys
+import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +13,7 @@ from control_plant import MODEL, Plant, drive
 from sojourn.control import planner
 from sojourn.control.controller import Controller
 from sojourn.control.journal import Note
+from sojourn.control.setting import Setting
 from sojourn.errors import ParameterError
 from sojourn.simulation.session import Session
 
@@ -133,3 +137,30 @@ def test_late_plans_within_one_write_of_many_reports_are_journaled_too(path, slo
 def test_a_planner_whose_controller_was_killed_at_once_ends_without_a_word(said):
     ran = subprocess.run([sys.executable, "-m", "sojourn.control.planner"], input=said, capture_output=True)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+def test_a_planner_that_nobody_listens_to_any_more_ends_without_a_word_too():
+    """The controller was killed while it started; what it could not be told was complained of on stderr."""
+    data = Setting(KNOWN, "ct-ce", {}, 0, ("up", 0)).to_bytes()
+    reading, writing = os.pipe()
+    os.close(reading)
+    ran = subprocess.run([sys.executable, "-m", "sojourn.control.planner"], input=len(data).to_bytes(8, "big") + data,
+                         stdout=writing, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": ""})
+    os.close(writing)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_where_no_processor_time_can_be_read_the_other_process_is_waited_for_as_patiently(monkeypatch):
+    """It was ended at the first look."""
+    now, gate, ended = [1000.0], threading.Event(), []
+    monkeypatch.setattr(planner, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    for name, stand_in in (("_cpu_time", lambda self: ""), ("_wait", staticmethod(lambda *given: gate.wait(60))),
+                           ("stop", lambda self: ended.append(now[0])), ("start", lambda self: None)):
+        monkeypatch.setattr(planner.Planner, name, stand_in)
+    asked = planner.Planner(Setting(KNOWN, "ct-ce", {}, 0, ("up", 0)))
+    asked.ask({})
+    for later in (0.0, 0.9, 1.1):
+        now[0] = 1000.0 + later * planner.PATIENCE
+        asked._end_if_still()
+    gate.set()
+    assert ended == [1000.0 + 1.1 * planner.PATIENCE]

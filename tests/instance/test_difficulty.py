@@ -255,6 +255,12 @@ def test_something_else_than_a_model_is_refused(what):
         what(None)
 
 
+@pytest.mark.parametrize("what", [sojourn.difficulty, sojourn.gain_gap, sojourn.gaps])
+def test_something_else_than_a_model_is_refused_beside_a_solution_too(what, golden_model):
+    with pytest.raises(ModelError, match=r"the model is None \(a NoneType\); it must be a CTMDP"):
+        what(None, solution=sojourn.solve(golden_model("three_state")))
+
+
 def test_learners_are_set_against_the_bound_for_what_they_are_told_of_jumps_that_pay():
     jumps, lumps = (make("customer-selection", pay=pay) for pay in ("transition", "lump"))
     found, same = difficulty(jumps), difficulty(lumps)

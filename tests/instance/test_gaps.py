@@ -14,6 +14,7 @@ from sojourn.instance.difficulty import difficulty
 from sojourn.instance.gaps import TIE, gaps, optimum
 from sojourn.model.ctmdp import CTMDP
 from sojourn.solving.solve import solve
+from sojourn.zoo.catalogue import make
 
 
 def values_of(model):
@@ -92,14 +93,30 @@ def test_what_is_rounding_only_is_a_tie_whatever_the_tolerance(monkeypatch):
         assert optimum(model, high, tolerance).optimal.tolist() == [True, True, True, True, True, False]
 
 
-def test_what_may_be_rounding_is_looked_at_with_more_digits_before_it_counts_as_a_tie(monkeypatch):
-    """A gap of 1.2e-10, over five times the tolerance. Beside a bias of 10^6 it could be rounding; it is not."""
+@pytest.mark.parametrize(("short", "level", "rounding"), [(2.0**-33, 1e6, 700), (2.0**-35, 1e3, 0.7)])
+def test_what_may_be_rounding_is_looked_at_with_more_digits_before_it_counts_as_a_tie(monkeypatch, short, level, rounding):
+    """Gaps of 1.2e-10 and 2.9e-11, above the tolerance of 2e-11. Beside a large bias they could be rounding; they are not."""
     monkeypatch.setattr(module, "PROVED_AT_ONCE", 0)
-    model = CTMDP.from_arrays(np.ones((1, 2, 1)), np.ones((1, 2)), [[1.0, 1.0 - 2.0**-33]])
-    high = replace(solve(model), bias=np.array([1e6]))
-    assert module.noise(model, high.gain, high.bias)[1] > 2.0**-33 > 5 * TIE * 2
+    model = CTMDP.from_arrays(np.ones((1, 2, 1)), np.ones((1, 2)), [[1.0, 1.0 - short]])
+    high = replace(solve(model), bias=np.array([level]))
+    noise = module.noise(model, high.gain, high.bias)[1]
+    assert noise / (TIE * 2) == pytest.approx(rounding, rel=0.05) and TIE * 2 < short < TIE * 2 + noise
     best = optimum(model, high)
-    assert best.optimal.tolist() == [True, False] and best.gap.tolist() == [0.0, pytest.approx(2.0**-33, rel=1e-12)]
+    assert best.optimal.tolist() == [True, False] and best.gap.tolist() == [0.0, pytest.approx(short, rel=1e-12)]
+
+
+def test_where_nothing_is_paid_every_choice_is_optimal():
+    model = signed_model()
+    nothing = np.zeros(model.n_pairs)
+    best = optimum(model.replace(reward=nothing, running=nothing))
+    assert best.optimal.all() and (best.gap == 0).all()
+
+
+def test_above_two_hundred_states_more_digits_are_worked_out_when_they_are_needed():
+    small, large = (optimum(make("random", states=states, seed=1)) for states in (200, 201))
+    assert "proof" in vars(small) and "proof" not in vars(large)
+    assert (np.abs(large.proof.gap - large.gap)[~large.optimal] <= 1e-9 * large.size[~large.optimal]).all()
+    assert "proof" in vars(large)
 
 
 def test_without_a_tolerance_exact_ties_are_ties():

@@ -38,6 +38,31 @@ def test_every_copy_has_the_row_of_its_pair_and_rows_are_drawn_as_often_as_they_
         assert (copies.rows.next_state[row] == belief.next_state[belief.row_start[pair]:belief.row_start[pair + 1]]).all()
 
 
+@pytest.mark.parametrize(("most", "told", "untold"), [(8, 3, 5), (4, 3, 4), (2, 2, 2), (1, 1, 1), (0, 0, 0)])
+def test_a_row_is_drawn_as_often_as_it_has_successors_within_three_and_the_draws_allowed(most, told, untold):
+    """Every row has five successors; where they are told, three draws are enough."""
+    model = make("random", states=5, branching=5, seed=3)
+    for supports, often in ((True, told), (False, untold)):
+        copies = copies_of(Posterior(model.knowledge(supports=supports)), most)
+        assert np.bincount(copies.pair, minlength=model.n_pairs).tolist() == [often] * model.n_pairs
+
+
+def test_where_the_index_decides_alone_a_plan_tells_of_no_sampled_gain():
+    known = make("three-state").knowledge()
+    assert list(learner("default", known, draws=0).plan().info) == ["estimated_gain"]
+    assert list(learner("default", known, draws=1).plan().info) == ["estimated_gain", "sampled_gain"]
+
+
+def test_a_call_makes_fewer_plans_where_each_takes_longer_and_one_of_a_large_model():
+    """Ctrl-C is heard between calls. A policy takes the cube of its states; from 1 to 1,024 plans are made in a call."""
+    def plans(states: int, supports: bool = True, **more: int) -> int:
+        return learner("ct-psrl", make("random", states=states).knowledge(supports=supports), **more).plans_per_call
+
+    assert plans(3) == 1024 and plans(200, samples=1000) == 1
+    assert 6 < plans(50) / plans(100) < 9 and 1.9 < plans(100) / plans(100, samples=2) < 2.1
+    assert plans(201, supports=False) == 1
+
+
 def test_several_draws_per_row_are_optimistic():
     """The planned gain is larger on average than with one draw per row (20 seeds; the means differ by several deviations)."""
     known = make("random", states=6, seed=1).knowledge()

@@ -52,7 +52,7 @@ class Planner:
         self._wanted = False
         self._thread: threading.Thread | None = None  # that waits for the other process
         self._late = False  # the plan it waits for is one that was given up
-        self._seen = ("", 0.0)  # processor time of the other process when that was looked at, and when
+        self._seen: tuple[str, float] | None = None  # processor time of the other process when that was looked at, and when
         self._due: dict[str, Any] = {}
         self._found: list[bytes] = []
         self._ready = threading.Event()
@@ -75,7 +75,7 @@ class Planner:
         """Let the plan be made, from what is known now; here, where the other process still makes one that was given up."""
         self._due, self._wanted, self._late = due, True, self._thread is not None and self._thread.is_alive()
         if not self._late:
-            self._seen = "", 0.0
+            self._seen = None
             self._found = []  # a list of its own: a thread whose process was ended writes nothing into the next one's
             self._thread = threading.Thread(target=self._wait, daemon=True,
                                             args=(self._process, self._ready, self._setting, pack(due), self._found))
@@ -115,7 +115,7 @@ class Planner:
     def _end_if_still(self) -> None:
         """Start the other process anew where it owes a plan and has computed nothing for a while."""
         used, now = self._cpu_time(), time.monotonic()
-        if used != self._seen[0]:
+        if self._seen is None or used != self._seen[0]:
             self._seen = used, now
         elif now - self._seen[1] > PATIENCE and self._thread is not None and self._thread.is_alive():
             self.stop()
@@ -183,13 +183,12 @@ def main() -> None:
     if not first:
         return  # the controller was killed before it said what it runs
     setting = Setting.from_bytes(first)
-    with contextlib.suppress(BrokenPipeError):
+    try:
         send(writing, READY)
-    while due := received(reading):
-        try:
+        while due := received(reading):
             send(writing, pack(plan_of(setting, unpack(due))))
-        except BrokenPipeError:
-            os._exit(0)  # the controller was killed
+    except BrokenPipeError:
+        os._exit(0)  # the controller was killed; the usual way out would complain of what could not be written
 
 
 if __name__ == "__main__":

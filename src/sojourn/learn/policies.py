@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.errors import ParameterError
+from sojourn.errors import ParameterError, listed
 from sojourn.kernels.ledger import NO_LIMIT
 from sojourn.model.choosing import checked_probabilities, chosen_actions, is_row
 from sojourn.model.knowledge import Knowledge
@@ -67,7 +67,7 @@ def _deterministic(array: np.ndarray, knowledge: Knowledge) -> np.ndarray:
     if wrong.size:
         s = int(wrong[0])
         first, last = knowledge.pair_start[s], knowledge.pair_start[s + 1]
-        allowed = ", ".join(f"{a} ({knowledge.actions.label(a)})" for a in knowledge.pair_action[first:last][:20])
+        allowed = listed([f"{a} ({knowledge.actions.label(a)})" for a in knowledge.pair_action[first:last]])
         raise ParameterError(f"the plan's policy chooses action {array[s]} in state {knowledge.states[s]!r}, "
                              f"which is not admissible there; choose of: {allowed}.")
     pairs: np.ndarray = pair.astype(np.int64)

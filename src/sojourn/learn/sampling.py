@@ -120,7 +120,8 @@ def copies_of(belief: Posterior, most: int) -> Copies:
     without choices, would make the way look better than any one draw of it.
     """
     size, choices = np.diff(belief.row_start), np.diff(belief.pair_start)
-    draws = np.clip(size, min(LEAST, most), min(LEAST, most) if belief.knowledge.supports_known else most)
+    least = min(LEAST, most)
+    draws = np.clip(size, least, least if belief.knowledge.supports_known else most)
     draws = np.where(np.repeat(choices, choices) > 1, draws, 1)
     first = np.concatenate([[0], np.cumsum(draws)])
     pair = np.repeat(np.arange(len(size)), draws)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.errors import ModelError
+from sojourn.errors import ModelError, listed
 from sojourn.model.choosing import Policy, chosen_actions
 from sojourn.model.events import EventTable, check_events
 from sojourn.model.knowledge import Bounds, Knowledge, event_knowledge, told_bounds_pair
@@ -141,7 +141,7 @@ class CTMDP:
         start, end = self.pair_start[s], self.pair_start[s + 1]
         k = start + int(np.searchsorted(self.pair_action[start:end], a))
         if k == end or self.pair_action[k] != a:
-            allowed = ", ".join(self.actions.label(b) for b in self.pair_action[start:end][:20])
+            allowed = listed([self.actions.label(b) for b in self.pair_action[start:end]])
             raise ModelError(f"action {self.actions[a]!r} is not admissible in state {self.states[s]!r}; choose of: {allowed}")
         return int(k)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn.errors import ModelError, unknown_name
+from sojourn.errors import ModelError, listed, unknown_name
 from sojourn.model.events import EventTable, events_of
 from sojourn.model.names import Names, names_of
 from sojourn.model.numbers import boolean_table, rate_bounds_pair, real_array, real_number, shown, spread
@@ -97,7 +97,7 @@ class Knowledge:
         start, end = self.pair_start[s], self.pair_start[s + 1]
         found = np.flatnonzero(self.pair_action[start:end] == a)
         if not found.size:
-            allowed = ", ".join(self.actions.label(b) for b in self.pair_action[start:end][:20])
+            allowed = listed([self.actions.label(b) for b in self.pair_action[start:end]])
             raise ModelError(f"action {self.actions[a]!r} is not admissible in state {self.states[s]!r}; choose of: {allowed}")
         return int(start + found[0])
 
