@@ -283,7 +283,8 @@ def test_theorems_for_told_rate_bounds_are_not_named_where_none_are_told():
         assert not bounds_of(model, [(name, given | {"rate_bounds": "unknown"})], 1000).upper
         told, untold = (LearnerEntry(name, name, rates_told=told) for told in (True, False))
         assert "Theorem 1" in told.proved and proved in untold.proved and "Theorem 1" not in untold.proved
-        assert "rate bounds;" in told.knows and "rate bounds;" not in untold.knows
+        assert told.knows == "rewards; rate bounds and supports if told"
+        assert untold.knows == "rewards; supports if told; no rate bounds told"
         assert LearnerEntry(name, name, parameters={"radius_scale": 0.5}).proved == "nothing with radius_scale = 0.5"
 
 

@@ -97,7 +97,7 @@ class LearnerEntry:
         """What the learner knew before it started, in words for the tables."""
         told = self.entry.knows
         if not self.rates_told:
-            told = f"{told.replace('rewards, rate bounds', 'rewards')}; no rate bounds told"
+            told = f"{told.replace('rate bounds and supports', 'supports')}; no rate bounds told"
         return told + (", supports" if self.supports and "support" not in told else "")
 
     @property
