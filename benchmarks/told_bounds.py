@@ -35,8 +35,8 @@ def measured(name: str, label: str, supports: bool, told: str, epochs: int, runs
     """Return one row."""
     model = instance(name)
     solution, factor = solve(model), FACTORS[told]
-    low, high = model.rate_bounds
-    knowledge = model.knowledge((low / factor, high * factor) if factor else "unknown", supports)
+    own = model.knowledge()  # the bounds that the model declares, or its least and largest rate
+    knowledge = model.knowledge((own.rate_min / factor, own.rate_max * factor) if factor else "unknown", supports)
     regrets, errors, began = [], 0, time.process_time()
     for i in range(runs):
         try:
